@@ -1,0 +1,10 @@
+# CMocka as an imported target: Debian's package has a pkg-config file and no CMake target.
+find_path(SDPA_CMOCKA_INCLUDE_DIR cmocka.h DOC "Folder of cmocka.h")
+find_library(SDPA_CMOCKA_LIBRARY cmocka DOC "The CMocka library")
+mark_as_advanced(SDPA_CMOCKA_INCLUDE_DIR SDPA_CMOCKA_LIBRARY)
+if(NOT SDPA_CMOCKA_INCLUDE_DIR OR NOT SDPA_CMOCKA_LIBRARY)
+  message(FATAL_ERROR "CMocka was not found (Debian: libcmocka-dev); SDPA_BUILD_TESTS=OFF builds without it")
+endif()
+add_library(sdpa_cmocka INTERFACE)
+target_include_directories(sdpa_cmocka SYSTEM INTERFACE "${SDPA_CMOCKA_INCLUDE_DIR}")
+target_link_libraries(sdpa_cmocka INTERFACE "${SDPA_CMOCKA_LIBRARY}")

@@ -1,0 +1,13 @@
+# Per-ISA kernel files: one translation unit an ISA with flags of its own, never -march=native.
+# No LTO on them or on the CPU detection: link-time inlining could move AVX code into baseline functions.
+set(sdpa_flags_avx2 -mavx2 -mfma)
+set(sdpa_flags_avx512 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512)
+
+set(sdpa_arch_x86 OFF)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+  set(sdpa_arch_x86 ON)
+endif()
+
+function(sdpa_kernel_source file)
+  set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -fno-lto -O3 ${ARGN})
+endfunction()

@@ -1,0 +1,19 @@
+# Options. As a subproject the library builds itself and nothing else.
+option(SDPA_BUILD_SHARED "Build libsdpa.so" ON)
+option(SDPA_BUILD_STATIC "Build libsdpa.a" ON)
+option(SDPA_BUILD_TESTS "Build the tests (needs CMocka and MPFR)" ${PROJECT_IS_TOP_LEVEL})
+option(SDPA_BUILD_BENCH "Build sdpa-bench" ${PROJECT_IS_TOP_LEVEL})
+option(SDPA_BUILD_DOCS "Build the lesson of docs/lesson" ${PROJECT_IS_TOP_LEVEL})
+option(SDPA_WERROR "Treat warnings as errors (developers; never the default)" OFF)
+option(SDPA_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+mark_as_advanced(SDPA_WERROR SDPA_SANITIZE)
+
+if(NOT SDPA_BUILD_SHARED AND NOT SDPA_BUILD_STATIC)
+  message(FATAL_ERROR "SDPA_BUILD_SHARED and SDPA_BUILD_STATIC are both off: there is nothing to build")
+endif()
+
+# An optimised build unless the user of the top level says otherwise.
+get_property(sdpa_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+if(PROJECT_IS_TOP_LEVEL AND NOT sdpa_multi_config AND NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()

@@ -1,0 +1,25 @@
+/* compiler.h - the compiler's extensions that the library uses, each under one name
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SDPAI_COMPILER_H
+#define SDPAI_COMPILER_H
+
+#if defined(__GNUC__)
+#define SDPAI_INLINE         static inline __attribute__((always_inline))
+#define SDPAI_NOINLINE       __attribute__((noinline))
+#define SDPAI_LIKELY(x)      __builtin_expect(!!(x), 1)
+#define SDPAI_UNLIKELY(x)    __builtin_expect(!!(x), 0)
+#define SDPAI_PRINTF(fmt, a) __attribute__((format(printf, fmt, a)))
+#define SDPAI_UNROLL(n)      SDPAI_PRAGMA_(GCC unroll n)
+#define SDPAI_PRAGMA_(x)     _Pragma(#x)
+#else
+#define SDPAI_INLINE static inline
+#define SDPAI_NOINLINE
+#define SDPAI_LIKELY(x)   (x)
+#define SDPAI_UNLIKELY(x) (x)
+#define SDPAI_PRINTF(fmt, a)
+#define SDPAI_UNROLL(n)
+#endif
+
+#endif
