@@ -1,23 +1,161 @@
-/* The decided shape of include/sdpa/sdpa.h: scaled dot-product attention on CPUs, softmax(Q K^T * scale + bias) V.
- * A sketch: names, structs and rules are meant; the header itself needs full documentation of every item.
- * Contract of the three structs (sdpa_problem, sdpa_options, sdpa_args):
- *   - set them with sdpa_*_init(), or memset 0 + .size; fields are only ever appended;
- *   - size < the 0.1 size: SDPA_ERROR_STRUCT_SIZE; between: the rest is 0; larger than ours: accepted iff the tail is 0;
- *   - every field's 0 is either the documented default or illegal; nothing is default-by-magic-value;
- *   - a number whose feature bit is not set must be 0 (scale, offset, score_stage, windows, later dropout);
- *     strides of a tensor that is not declared are ignored, so that sdpa_problem_layout() may fill all of them.
- * sdpa_plan_info goes the other way: the caller sets size, the library writes min(size, its own) bytes.
- * Optional tensors are declared by feature bits in the problem: the plan knows them. At execute a declared tensor that
- * is NULL, and a pointer whose bit is not set, are both errors: no option can be given and ignored. */
+/* sdpa.h - scaled dot-product attention on CPUs, softmax(Q K^T * scale + bias) V
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * INTRODUCTION
+ *
+ * Attention takes n_q query rows, n_k key rows and n_k value rows. Each output row is a weighted
+ * mean of the value rows; the weights are the softmax of the scaled dot products of that query with
+ * every key (Vaswani et al., "Attention Is All You Need", 2017). On contiguous row-major matrices
+ * it is one call:
+ *
+ *     double q[3 * 4], k[3 * 4], v[3 * 4], out[3 * 4], weights[3 * 3];
+ *     sdpa_status status = sdpa_attention_f64(3, 3, 4, 4, q, k, v, out, weights);
+ *     if (status != SDPA_OK) puts(sdpa_status_string(status));
+ *
+ * Everything else is said in three structs. A problem says what is computed: sizes, strides, types
+ * and rules. Options say how. Args say where the data is. A causal, grouped-head call:
+ *
+ *     sdpa_problem p;
+ *     sdpa_problem_init(&p, sizeof p);
+ *     p.query_type = SDPA_F32;
+ *     p.batch = 1, p.query_heads = 8, p.kv_heads = 2;
+ *     p.query_len = 16, p.key_len = 128, p.key_dim = 64, p.value_dim = 64;
+ *     p.features = SDPA_CAUSAL, p.alignment = SDPA_ALIGN_BOTTOM_RIGHT;
+ *     sdpa_problem_layout(&p, SDPA_LAYOUT_BSHD);
+ *
+ *     sdpa_args a;
+ *     sdpa_args_init(&a, sizeof a);
+ *     a.query = q, a.key = k, a.value = v, a.output = out;
+ *     status = sdpa_attention(&p, NULL, &a);
+ *
+ * To run one problem many times, create a plan, ask it for its workspace, execute it (see PLAN).
+ * When a status is not enough, sdpa_problem_check() and sdpa_args_check() say in a sentence what is
+ * wrong.
+ *
+ * RULES FOR EVERY FUNCTION
+ *
+ * - Every function that can fail returns an sdpa_status. The library never prints, aborts, sets
+ *   errno or keeps a "last error". After an argument error nothing has been written to any output;
+ *   after SDPA_ERROR_MEMORY neither.
+ * - Every function may be called from any number of threads at once. The library has no state that
+ *   a caller can change. What a call reads must not be written meanwhile, and each thread needs
+ *   outputs and a workspace of its own.
+ * - The library keeps no pointer of yours after a call, but for a plan, which keeps
+ *   options.parallel_for, alloc, release and their contexts.
+ * - Sizes and strides are int64_t and count elements, not bytes. A pointer to an empty tensor may
+ *   be NULL. Checks of arguments come first, also where there is nothing to compute.
+ * - Where a call has several faults, which of them is reported is not promised.
+ *
+ * WHAT IS COMPUTED
+ *
+ * q_i, k_j, v_j are rows of one head; h is the query head, b the batch entry, i and j count from
+ * the start of the buffers. L_q, L_k are the lengths of entry b: query_len and key_len where none
+ * are given. Formulas are evaluated in the compute type: f64 for f64 data, otherwise f32. A score
+ * goes through
+ *
+ *     s = scale * (q_i . k_j)      SDPA_STAGE_SCALED; scale is 1 / sqrt(key_dim) unless it is set
+ *     s = c * tanh(s / c)          SDPA_STAGE_SOFTCAPPED; if softcap c > 0 (Bello et al., 2016;
+ *                                  used by Gemma 2: Gemma Team, 2024)
+ *     s = s - slope_h * |p - j|    ALiBi (Press, Smith, Lewis, 2022); p: see ALIGNMENT
+ *     s = s + bias                 SDPA_STAGE_BIASED
+ *
+ *     weight_j = exp(s_j) / (sum over the allowed keys of exp(s) + exp(sink_h))
+ *     output   = sum over the allowed keys of weight_j * v_j
+ *     lse      = log(sum over the allowed keys of exp(s) + exp(sink_h)), natural logarithm
+ *
+ * The softmax is computed stably (the row's maximum is subtracted first). Without a sink the
+ * exp(sink_h) terms are absent; with one the weights sum to less than 1 (attention sinks: Xiao et
+ * al., 2023; a learned logit per head as in the gpt-oss models: OpenAI, 2025). A sink is used as
+ * given: not scaled, capped or biased. The log-sum-exp is what joins partial results over disjoint
+ * sets of keys (Milakov and Gimelshein, 2018; Dao et al., 2022).
+ *
+ * ALLOWED KEYS of a row are those that every one of these allows, in any combination:
+ *
+ *   causal       j <= p
+ *   window       p - window_left <= j <= p + window_right; the sums do not wrap; -1 is unbounded
+ *   mask         the byte is not 0
+ *   bias         the bias is not -inf. The lowest finite number is a number: it excludes nothing
+ *   key_lens     j < L_k
+ *   query_lens   i < L_q; a later row has no allowed key
+ *
+ * ALIGNMENT. Causal, window and ALiBi measure from p = i + offset:
+ *
+ *   SDPA_ALIGN_TOP_LEFT       offset 0
+ *   SDPA_ALIGN_BOTTOM_RIGHT   offset L_k - L_q of the batch entry; may be negative
+ *   SDPA_ALIGN_OFFSET         offset as given: problem.offset, or args.offsets per batch entry
+ *
+ * Causal with 2 queries and 5 keys (x: allowed):
+ *
+ *     top-left      x . . . .        bottom-right   x x x x .        offset 1      x x . . .
+ *                   x x . . .                       x x x x x                      x x x . .
+ *
+ * With 5 queries and 2 keys, bottom-right has offset -3: the first three rows have no allowed key.
+ * Top-left and offset ignore the lengths. The choice has no default where it matters: with causal,
+ * window or ALiBi, alignment must be set unless query_len = key_len and no length is declared.
+ *
+ * A ROW WITHOUT AN ALLOWED KEY gives output 0, weights 0 and lse -inf (the sink's logit, if there
+ * is one); never NaN. A row whose allowed scores are all -inf is such a row, whatever V holds.
+ *
+ * WHAT IS NOT READ. NaN or infinity in K, V, bias or mask at a key that a row excludes changes no
+ * bit of that row. K, V, bias and mask at keys from L_k on, and Q, bias and mask in rows from L_q
+ * on, are never read: that memory may be uninitialised. A Q, K or V that belongs to no allowed pair
+ * may or may not be read.
+ *
+ * NAN AND INFINITY at allowed keys. A NaN score, or a +inf score after the bias, makes the row's
+ * output, its allowed weights and its lse NaN, and no other row's. A NaN or +inf sink does so to
+ * every row of its head that has an allowed key; a -inf sink is no sink. A NaN in column d of v_j
+ * gives NaN in column d of the rows that allow j and touches nothing else; an infinity there gives
+ * an infinity or NaN. Nothing turns a NaN into 0: a key whose weight underflows to 0 still
+ * contributes 0 * v. A score of -inf has weight 0. The softcap maps +-inf to +-softcap. Where the
+ * sum of |q_d k_d| (scaled or not) overflows, the row is unspecified.
+ *
+ * EMPTY SIZES. key_len = 0 or L_k = 0: every row is a row without an allowed key. query_len, batch
+ * or query_heads = 0: success, nothing written. key_dim = 0: the products are 0 (and the default
+ * scale 1). value_dim = 0: no output, the rest as always.
+ *
+ * ACCURACY. f32 is computed in f32 and f64 in f64 from end to end. The error of an output element
+ * is at most
+ *
+ *     4 * eps * (L + max_j(|scale| sum_d |q_d k_d| + |slope (p - j)| + |bias_j|))
+ *       * sum_j weight_j |v_jd|
+ *
+ * where eps is the unit roundoff of the compute type and L the longest chain of additions, which on
+ * engine blas is the BLAS's own. A weight below the smallest normal number may be 0.
+ *
+ * THE FLOATING-POINT ENVIRONMENT. Every call computes rounding to nearest, with subnormals and with
+ * traps masked, and leaves the caller's rounding mode, flush-to-zero settings, traps and exception
+ * flags as it found them. So callers built with -ffast-math change no result, but their compiler
+ * may assume that they hold no NaN or infinity: do not look for those in such a program.
+ *
+ * NOT PROMISED. An output that overlaps an input or another output, or that overlaps itself by its
+ * strides, is undefined behaviour, as is a buffer shorter than the sizes and strides reach. Equal
+ * bits: for the same problem and data they hold on the same machine and library with the same BLAS
+ * and the same number of BLAS threads; across ISAs, engines, versions and other BLAS thread counts
+ * only the error bound holds. Calling from a signal handler is undefined. After fork() the child
+ * may call the library if its BLAS may be called there. Linux is supported; macOS and Windows are
+ * not claimed.
+ *
+ * WHAT 0.1 DOES NOT SERVE. A legal request that this version or build cannot serve gets
+ * SDPA_ERROR_UNSUPPORTED, never another computation in its place: the 16-bit types, mixed types,
+ * SDPA_PRECISION_REDUCED, SDPA_ENGINE_TILED, and sizes beyond the BLAS's integer. The one engine is
+ * blas: it calls the BLAS from the calling thread only and starts no thread of its own; how many
+ * threads the BLAS uses is the BLAS's own setting (OPENBLAS_NUM_THREADS), which the library never
+ * changes.
+ *
+ * Everything in this header is since 0.1.
+ */
 #ifndef SDPA_SDPA_H
 #define SDPA_SDPA_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+/* The version of this header; sdpa_version() is that of the library which is loaded. */
 #define SDPA_VERSION_MAJOR 0
 #define SDPA_VERSION_MINOR 1
 #define SDPA_VERSION_PATCH 0
+
 #define SDPA_VERSION (SDPA_VERSION_MAJOR * 10000 + SDPA_VERSION_MINOR * 100 + SDPA_VERSION_PATCH)
 
 #if defined(__GNUC__)
@@ -30,165 +168,390 @@
 extern "C" {
 #endif
 
-/* ---- status ------------------------------------------------------------------------------------------------- */
-typedef int32_t sdpa_status; /* SDPA_OK or one of the errors below; values never change meaning */
+/* ---- STATUS ------------------------------------------------------------------------------ */
+
+/* SDPA_OK or one of the errors below. Values never change their meaning; later versions may add
+ * some, so treat any other value than SDPA_OK as a failure. Tens group them: 1x the caller's
+ * arguments, 2x what is not available, 3x what failed on the way. */
+typedef int32_t sdpa_status;
 enum {
   SDPA_OK = 0,
-  SDPA_ERROR_STRUCT_SIZE = 10,   /* a size field below the 0.1 baseline, or an unknown tail that is not zero */
-  SDPA_ERROR_NULL = 11,          /* a required pointer is NULL, or a declared tensor is missing */
-  SDPA_ERROR_UNDECLARED = 12,    /* a tensor was passed that the problem does not declare */
-  SDPA_ERROR_VALUE = 13,         /* a number outside its legal range (scale, softcap, window, length, threads ...) */
-  SDPA_ERROR_SHAPE = 14,         /* negative size, kv_heads does not divide query_heads, broadcast mismatch */
-  SDPA_ERROR_STRIDE = 15,        /* an output with stride 0 along a dimension longer than 1 */
-  SDPA_ERROR_ALIGNMENT = 16,     /* data not aligned to its element, workspace not aligned as asked */
-  SDPA_ERROR_OVERFLOW = 17,      /* a byte count that does not fit in size_t / ptrdiff_t */
-  SDPA_ERROR_WORKSPACE = 18,     /* workspace given but too small */
-  SDPA_ERROR_UNSUPPORTED = 20,   /* a legal request that this build or the forced engine / ISA cannot serve */
-  SDPA_ERROR_MEMORY = 30,        /* an allocation failed */
-  SDPA_ERROR_CALLBACK = 31       /* the caller's parallel_for returned without running every task once */
+  SDPA_ERROR_STRUCT_SIZE = 10, /* a size below 0.1's, or an unknown tail that is not 0 */
+  SDPA_ERROR_NULL = 11,        /* a required pointer is NULL, or a declared tensor is missing */
+  SDPA_ERROR_UNDECLARED = 12,  /* a tensor was passed that the problem does not declare */
+  SDPA_ERROR_VALUE = 13,       /* a number, flag or constant outside its legal range */
+  SDPA_ERROR_SHAPE = 14,       /* a negative size; kv_heads does not divide query_heads */
+  SDPA_ERROR_STRIDE = 15,      /* an output with stride 0 along a dimension longer than 1 */
+  SDPA_ERROR_ALIGNMENT = 16,   /* data not aligned to its element, workspace not as asked */
+  SDPA_ERROR_OVERFLOW = 17,    /* a byte count that does not fit in size_t and ptrdiff_t */
+  SDPA_ERROR_WORKSPACE = 18,   /* a workspace was given and is too small */
+  SDPA_ERROR_UNSUPPORTED = 20, /* a legal request that this version or build cannot serve */
+  SDPA_ERROR_MEMORY = 30,      /* an allocation failed */
+  SDPA_ERROR_CALLBACK = 31     /* parallel_for did not run every task once; not in 0.1 */
 };
-SDPA_API const char *sdpa_status_string(sdpa_status status); /* static text, never NULL, also for unknown values */
 
-/* ---- constants ---------------------------------------------------------------------------------------------- */
-enum { SDPA_F64 = 1, SDPA_F32 = 2, SDPA_BF16 = 3, SDPA_F16 = 4 };   /* 0: "same as query_type"; illegal for query */
-enum { SDPA_LAYOUT_BHSD = 1, SDPA_LAYOUT_BSHD = 2 };                /* contiguous layouts that a helper fills in */
-enum { SDPA_ALIGN_NONE = 0, SDPA_ALIGN_TOP_LEFT = 1, SDPA_ALIGN_BOTTOM_RIGHT = 2, SDPA_ALIGN_OFFSET = 3 };
+/* Returns a short English text for `status`: static, never NULL, for an unknown value too. */
+SDPA_API const char *sdpa_status_string(sdpa_status status);
+
+/* ---- CONSTANTS --------------------------------------------------------------------------- */
+
+/* Element types. 0 in a type field means "the same as", see sdpa_problem. bf16 and f16 are
+ * named, not served by 0.1. */
+enum { SDPA_F64 = 1, SDPA_F32 = 2, SDPA_BF16 = 3, SDPA_F16 = 4 };
+
+/* Contiguous layouts, [batch][head][row][col] and [batch][row][head][col]. */
+enum { SDPA_LAYOUT_BHSD = 1, SDPA_LAYOUT_BSHD = 2 };
+
+/* See ALIGNMENT above. */
+enum {
+  SDPA_ALIGN_NONE = 0,
+  SDPA_ALIGN_TOP_LEFT = 1,
+  SDPA_ALIGN_BOTTOM_RIGHT = 2,
+  SDPA_ALIGN_OFFSET = 3
+};
+
+/* Which scores SDPA_SCORES writes. After SCALED and SOFTCAPPED each position with i < L_q and j
+ * < L_k holds its own score, whether the row allows it or not. After BIASED (ALiBi and bias
+ * added) every excluded position holds -inf. Padding holds -inf in all three. A stage whose
+ * feature is off equals the stage before it. */
 enum { SDPA_STAGE_SCALED = 1, SDPA_STAGE_SOFTCAPPED = 2, SDPA_STAGE_BIASED = 3 };
+
+/* Algorithms. AUTO chooses by the problem, never by a number of threads. In 0.1 AUTO is BLAS:
+ * blocks of score rows by the BLAS's matrix product, softmax by the library's kernels, the
+ * weighted sum by the BLAS. TILED is not served by 0.1. */
 enum { SDPA_ENGINE_AUTO = 0, SDPA_ENGINE_BLAS = 1, SDPA_ENGINE_TILED = 2 };
-enum { SDPA_ISA_AUTO = 0, SDPA_ISA_GENERIC = 1, SDPA_ISA_AVX2 = 20, SDPA_ISA_AVX512 = 30, SDPA_ISA_AMX = 40,
-       SDPA_ISA_NEON = 120 };                                       /* a ceiling, within one architecture */
-enum { SDPA_PRECISION_FULL = 0, SDPA_PRECISION_FMA = 1, SDPA_PRECISION_REDUCED = 2 };
-enum {                                     /* sdpa_problem.features */
-  SDPA_CAUSAL = 1 << 0,                    /* key j <= p, p = row + offset of the alignment */
-  SDPA_WINDOW = 1 << 1,                    /* window_left / window_right are read; without the bit they must be 0 */
-  SDPA_SCALE = 1 << 2,                     /* scale is read; without the bit 1/sqrt(key_dim) */
-  SDPA_MASK = 1 << 3, SDPA_BIAS = 1 << 4, SDPA_ALIBI = 1 << 5, SDPA_SINKS = 1 << 6,
-  SDPA_KEY_LENS = 1 << 7, SDPA_QUERY_LENS = 1 << 8, SDPA_OFFSETS = 1 << 9,
-  SDPA_WEIGHTS = 1 << 16, SDPA_LSE = 1 << 17, SDPA_SCORES = 1 << 18, SDPA_NO_OUTPUT = 1 << 19
+
+/* Instruction sets: a ceiling for the library's own kernels, not a demand. The best set that CPU
+ * and operating system offer at or below it is used. It does not bind the BLAS. A set of another
+ * architecture than the library's is SDPA_ERROR_UNSUPPORTED. The environment variable
+ * SDPA_MAX_ISA (generic, avx2, avx512, amx) is a second ceiling; the lower of the two counts. */
+enum {
+  SDPA_ISA_AUTO = 0,
+  SDPA_ISA_GENERIC = 1,
+  SDPA_ISA_AVX2 = 20,
+  SDPA_ISA_AVX512 = 30,
+  SDPA_ISA_AMX = 40,
+  SDPA_ISA_NEON = 120
 };
 
-/* ---- problem: what is asked (no pointers to data, no policy) -------------------------------------------------- */
-typedef struct sdpa_strides { int64_t batch, head, row, col; } sdpa_strides; /* in elements; 0 broadcasts an input;
-                                                                                 negative is legal; frozen struct */
+/* FULL keeps the accuracy of the data's type by whatever unit is fastest. FMA uses the
+ * multiply-add arithmetic of the data's type only. REDUCED allows products of about 16 bits. In
+ * 0.1 FULL and FMA compute the same, and REDUCED is SDPA_ERROR_UNSUPPORTED. */
+enum { SDPA_PRECISION_FULL = 0, SDPA_PRECISION_FMA = 1, SDPA_PRECISION_REDUCED = 2 };
+
+/* sdpa_problem.features: what takes part. Each bit of a tensor declares it: with the bit the
+ * pointer in sdpa_args is required, without the bit it must be NULL. Unknown bits are
+ * SDPA_ERROR_VALUE. */
+enum {
+  SDPA_CAUSAL = 1 << 0,     /* key j <= p */
+  SDPA_WINDOW = 1 << 1,     /* window_left and window_right hold */
+  SDPA_SCALE = 1 << 2,      /* scale holds; else it is 1 / sqrt(key_dim), 1 if key_dim = 0 */
+  SDPA_MASK = 1 << 3,       /* args.mask */
+  SDPA_BIAS = 1 << 4,       /* args.bias */
+  SDPA_ALIBI = 1 << 5,      /* args.alibi_slopes */
+  SDPA_SINKS = 1 << 6,      /* args.sinks */
+  SDPA_KEY_LENS = 1 << 7,   /* args.key_lens */
+  SDPA_QUERY_LENS = 1 << 8, /* args.query_lens */
+  SDPA_OFFSETS = 1 << 9,    /* args.offsets; only with SDPA_ALIGN_OFFSET, else SDPA_ERROR_VALUE */
+  SDPA_WEIGHTS = 1 << 16,   /* args.weights, an output */
+  SDPA_LSE = 1 << 17,       /* args.lse, an output */
+  SDPA_SCORES = 1 << 18,    /* args.scores, an output, at the stage of score_stage */
+  SDPA_NO_OUTPUT = 1 << 19  /* no output: args.output must be NULL, V is not read. Needs
+                               SDPA_WEIGHTS, SDPA_LSE or SDPA_SCORES, else SDPA_ERROR_VALUE */
+};
+
+/* ---- STRUCTS WITH A SIZE ----------------------------------------------------------------- */
+
+/* sdpa_problem, sdpa_options and sdpa_args begin with `size`, sizeof the struct as the caller
+ * was compiled. Fill them with their init function, or with zeros and then the size. Later
+ * versions only append fields; 0 in a new field keeps the old behaviour. So programs and
+ * libraries of different versions work together:
+ *
+ *   size below that of 0.1                   SDPA_ERROR_STRUCT_SIZE
+ *   size between 0.1's and the library's     the missing fields count as 0
+ *   size above the library's                 accepted if every byte beyond the library's own is 0,
+ *                                            otherwise SDPA_ERROR_STRUCT_SIZE: nothing is ignored
+ *
+ * In all fields 0 is the documented default or illegal. A number that belongs to a feature which
+ * is not declared must be 0, else SDPA_ERROR_VALUE. reserved... fields must be 0, else
+ * SDPA_ERROR_VALUE. */
+
+/* Distances in elements from one batch entry, head, row, column to the next. Each is free: a
+ * negative one walks backwards, 0 repeats an input (broadcast), a column stride other than 1 is
+ * a transposed or interleaved view. The pointer in sdpa_args is the element (0, 0, 0, 0),
+ * wherever in memory that lies. A stride along a dimension of length 0 or 1 is not used. This
+ * struct is frozen. */
+typedef struct sdpa_strides {
+  int64_t batch, head, row, col;
+} sdpa_strides;
+
+/* ---- PROBLEM: WHAT IS ASKED -------------------------------------------------------------- */
+
 typedef struct sdpa_problem {
-  uint32_t size;                 /* sizeof(sdpa_problem) as the caller was compiled */
-  uint32_t features;             /* SDPA_CAUSAL ... */
-  uint32_t query_type;           /* SDPA_F32 ...; required */
-  uint32_t key_type;             /* 0: query_type */
-  uint32_t value_type;           /* 0: key_type */
-  uint32_t output_type;          /* 0: query_type; SDPA_F32 with 16-bit inputs is what sdpa_merge wants */
-  uint32_t bias_type;            /* 0: query_type, or the compute type (f32, f64) */
-  uint32_t alignment;            /* SDPA_ALIGN_...; required with CAUSAL, WINDOW or ALIBI unless query_len = key_len and no length is declared */
-  uint32_t score_stage;          /* SDPA_STAGE_... with SDPA_SCORES */
-  uint32_t reserved0;            /* 0 */
-  int64_t batch, query_heads, kv_heads;   /* kv_heads divides query_heads; all may be 0 */
-  int64_t query_len, key_len;    /* rows of Q; rows of K and V: the capacity when SDPA_KEY_LENS is set */
-  int64_t key_dim, value_dim;    /* columns of Q and K; columns of V and the output */
-  double scale, softcap;         /* softcap 0: off */
-  int64_t window_left, window_right;      /* -1: unbounded, 0: the aligned key itself */
-  int64_t offset;                /* SDPA_ALIGN_OFFSET: p = row + offset; any sign; per batch with SDPA_OFFSETS */
-  sdpa_strides query, key, value, output; /* no default: sdpa_problem_layout() or the caller fills them */
-  sdpa_strides mask, bias, weights, scores;
-  sdpa_strides lse;              /* col must be 0 */
-  /* appended later: page_len (paged KV); dropout; strides of the five gradients */
+  uint32_t size;
+  uint32_t features;    /* SDPA_CAUSAL and so on, or-ed */
+  uint32_t query_type;  /* SDPA_F64 or SDPA_F32; required. Types must all be equal in 0.1 */
+  uint32_t key_type;    /* 0: query_type */
+  uint32_t value_type;  /* 0: key_type */
+  uint32_t output_type; /* 0: query_type */
+  uint32_t bias_type;   /* 0: query_type */
+  uint32_t alignment;   /* SDPA_ALIGN_..., see ALIGNMENT; allowed where nothing needs it */
+  uint32_t score_stage; /* SDPA_STAGE_...; required with SDPA_SCORES, else 0 */
+  uint32_t reserved0;
+  int64_t batch;       /* this and the sizes below are >= 0, else SDPA_ERROR_SHAPE */
+  int64_t query_heads; /* heads of Q and of the outputs */
+  int64_t kv_heads;    /* heads of K and V; must divide query_heads. Query head h reads
+                          kv head h / (query_heads / kv_heads): grouped or multi-query attention */
+  int64_t query_len;   /* rows of Q and of the outputs, n_q */
+  int64_t key_len;     /* rows of K and V, n_k: their capacity when key_lens are given */
+  int64_t key_dim;     /* columns of Q and K, d_k */
+  int64_t value_dim;   /* columns of V and of the output, d_v */
+  double scale;        /* with SDPA_SCALE: any finite number, 0 and negative too; else 0. Like every
+                          scalar it is judged after conversion to the compute type: 1e300 is not
+                          finite in f32 */
+  double softcap;      /* 0: off; else > 0 and finite. One that rounds to 0 in f32 is off, too */
+  int64_t window_left; /* with SDPA_WINDOW: keys to the left of p, -1 for unbounded; else 0 */
+  int64_t window_right;         /* the same to the right. (0, 0) is the key at p alone */
+  int64_t offset;               /* with SDPA_ALIGN_OFFSET without SDPA_OFFSETS; else 0 */
+  sdpa_strides query;           /* [batch, query_heads, query_len, key_dim] */
+  sdpa_strides key;             /* [batch, kv_heads, key_len, key_dim] */
+  sdpa_strides value;           /* [batch, kv_heads, key_len, value_dim] */
+  sdpa_strides output;          /* [batch, query_heads, query_len, value_dim] */
+  sdpa_strides mask, bias;      /* [batch, query_heads, query_len, key_len] */
+  sdpa_strides weights, scores; /* [batch, query_heads, query_len, key_len] */
+  sdpa_strides lse;             /* [batch, query_heads, query_len]; col must be 0 */
 } sdpa_problem;
+/* Strides have no default: sdpa_problem_layout() or the caller fills them. Those of a tensor
+ * that is not declared are ignored. An output's stride must not be 0 along a dimension longer
+ * than 1. */
 
-SDPA_API sdpa_status sdpa_problem_init(sdpa_problem *problem, size_t size); /* zero fill + size; pass sizeof *problem */
-SDPA_API sdpa_status sdpa_problem_layout(sdpa_problem *problem, uint32_t layout); /* all strides, from the sizes */
-SDPA_API sdpa_status sdpa_problem_broadcast(const sdpa_problem *problem, int32_t rank, const int64_t *shape,
-                                            sdpa_strides *strides); /* right-aligned shape of a contiguous mask or bias
-                                                                       -> strides; SDPA_ERROR_SHAPE if it does not fit */
+/* Sets `size` bytes of *problem to 0 and its size field to `size`; pass sizeof *problem.
+ * SDPA_ERROR_NULL; SDPA_ERROR_STRUCT_SIZE (size below 0.1's or above UINT32_MAX; nothing
+ * written). */
+SDPA_API sdpa_status sdpa_problem_init(sdpa_problem *problem, size_t size);
 
-/* ---- options: how (NULL everywhere means all defaults) --------------------------------------------------------- */
+/* Fills all strides from the sizes for contiguous tensors. `layout` is that of query, key, value
+ * and output; mask, bias, weights and scores become [batch][query_heads][query_len][key_len],
+ * lse [batch][query_heads][query_len]. Set the sizes first. SDPA_ERROR_NULL;
+ * SDPA_ERROR_STRUCT_SIZE; SDPA_ERROR_VALUE (unknown layout); SDPA_ERROR_SHAPE (a negative size);
+ * SDPA_ERROR_OVERFLOW (a stride does not fit; for mask, bias, weights and scores only if the
+ * features declare one of them). No stride is changed on an error. */
+SDPA_API sdpa_status sdpa_problem_layout(sdpa_problem *problem, uint32_t layout);
+
+/* Strides of a contiguous mask or bias of smaller shape: `shape` has `rank` (0 to 4) sizes that
+ * are aligned at the right with [batch, query_heads, query_len, key_len]; each must equal that
+ * size or be 1, and repeats where it is 1. Rank 0 is one number for all. Put the result into
+ * problem.mask or problem.bias. SDPA_ERROR_NULL (shape may be NULL for rank 0);
+ * SDPA_ERROR_STRUCT_SIZE; SDPA_ERROR_SHAPE (rank or a size that does not fit);
+ * SDPA_ERROR_OVERFLOW. *strides is not changed on an error. */
+SDPA_API sdpa_status sdpa_problem_broadcast(const sdpa_problem *problem, int32_t rank,
+                                            const int64_t *shape, sdpa_strides *strides);
+
+/* ---- OPTIONS: HOW ------------------------------------------------------------------------ */
+
+/* The caller's own parallel loop: runs task(arg, i) exactly once for each 0 <= i < n_tasks, in
+ * any order, on any threads, serially too, and returns when all are done. n_tasks never exceeds
+ * options.threads; no task waits for another; none throws or longjmps. */
 typedef void (*sdpa_task)(void *arg, int64_t task);
 typedef void (*sdpa_parallel_for)(void *ctx, int64_t n_tasks, sdpa_task task, void *arg);
-/* Runs task(arg, i) exactly once for each 0 <= i < n_tasks, in any order, on any threads, serially too, and returns
- * when all are done. n_tasks never exceeds options.threads; no task waits for another; none throws or longjmps. */
+
+/* The caller's own allocator. alloc returns `bytes` > 0 bytes at a multiple of `alignment` (a
+ * power of two) or NULL; release gets each block back once, with the same bytes. Both may be
+ * called from any thread that uses the plan, several at once. */
 typedef void *(*sdpa_alloc)(void *ctx, size_t bytes, size_t alignment);
 typedef void (*sdpa_free)(void *ctx, void *block, size_t bytes);
 
+/* All zero is the default; a NULL sdpa_options pointer means the same. */
 typedef struct sdpa_options {
   uint32_t size;
-  uint32_t engine;               /* SDPA_ENGINE_... */
-  uint32_t isa;                  /* SDPA_ISA_...: the highest to use */
-  uint32_t precision;            /* SDPA_PRECISION_... */
-  int32_t threads;               /* most threads to use, the caller's included; 0: default, 1: no other;
-                                    negative: an error; above 256: 256. Bounds a given parallel_for, too */
-  uint32_t reserved0;            /* 0 */
-  sdpa_parallel_for parallel_for;/* NULL: the library's pool */
-  void *parallel_ctx;
-  sdpa_alloc alloc;              /* both or neither; used for the plan and for a workspace that is not given */
-  sdpa_free release;
-  void *alloc_ctx;
+  uint32_t engine;    /* SDPA_ENGINE_... */
+  uint32_t isa;       /* SDPA_ISA_...: the highest to use */
+  uint32_t precision; /* SDPA_PRECISION_... */
+  int32_t threads;    /* most threads that the library may use, the caller's included; 0: default;
+                         1: no other; negative: SDPA_ERROR_VALUE; above 256: 256. Engine blas has
+                         no threads of its own: there the BLAS's setting governs, not this */
+  uint32_t reserved0;
+  sdpa_parallel_for parallel_for; /* NULL: the library's own way. Not called by engine blas */
+  void *parallel_ctx;             /* passed to parallel_for */
+  sdpa_alloc alloc;               /* NULL: the C library's. For the plan and workspaces not given */
+  sdpa_free release;              /* one of alloc and release without the other: SDPA_ERROR_NULL */
+  void *alloc_ctx;                /* passed to alloc and release */
 } sdpa_options;
+
+/* As sdpa_problem_init(). */
 SDPA_API sdpa_status sdpa_options_init(sdpa_options *options, size_t size);
 
-/* ---- args: where the data is ------------------------------------------------------------------------------------ */
+/* ---- ARGS: WHERE THE DATA IS ------------------------------------------------------------- */
+
+/* Pointers to the elements (0, 0, 0, 0); the shapes are the problem's. Each must be aligned to
+ * its element. "Compute type" is double for SDPA_F64 data, else float. Outputs are written
+ * whole: also rows without an allowed key, padding rows, and masked positions. */
 typedef struct sdpa_args {
   uint32_t size;
-  uint32_t reserved0;            /* 0 */
+  uint32_t reserved0;
   const void *query, *key, *value;
-  void *output;
-  const uint8_t *mask;           /* non-zero byte: attend */
-  const void *bias;
-  const void *alibi_slopes;      /* [query_heads], compute type */
-  const void *sinks;             /* [query_heads], compute type; -inf: no sink */
-  const int64_t *key_lens;       /* [batch], 0..key_len: time and reads follow these, not the capacity */
-  const int64_t *query_lens;     /* [batch], 0..query_len */
-  const int64_t *offsets;        /* [batch] */
-  void *weights, *scores;        /* compute type (f32; f64 for f64), [batch, query_heads, query_len, key_len] */
-  void *lse;                     /* compute type, [batch, query_heads, query_len] */
-  /* appended later: query_starts, key_starts (packed sequences); page_table; dropout_seed, dropout_offset */
+  void *output;              /* with SDPA_NO_OUTPUT NULL, and value may be NULL */
+  const uint8_t *mask;       /* non-zero byte: attend */
+  const void *bias;          /* added to the scores; bias_type. -inf excludes */
+  const void *alibi_slopes;  /* [query_heads], contiguous, compute type; each finite */
+  const void *sinks;         /* [query_heads], contiguous, compute type; -inf: none for that head */
+  const int64_t *key_lens;   /* [batch], each 0 to key_len: keys from there on are padding. Time and
+                                reads follow these, not the capacity */
+  const int64_t *query_lens; /* [batch], each 0 to query_len: rows from there on are padding */
+  const int64_t *offsets;    /* [batch], any sign */
+  void *weights, *scores;    /* outputs, compute type; an excluded weight is exactly 0 */
+  void *lse;                 /* output, compute type */
 } sdpa_args;
+
+/* As sdpa_problem_init(). */
 SDPA_API sdpa_status sdpa_args_init(sdpa_args *args, size_t size);
 
-/* ---- one shot ------------------------------------------------------------------------------------------------- */
-SDPA_API sdpa_status sdpa_attention(const sdpa_problem *problem, const sdpa_options *options, const sdpa_args *args);
-SDPA_API sdpa_status sdpa_attention_f32(int64_t n_q, int64_t n_k, int64_t d_k, int64_t d_v, const float *query,
-                                        const float *key, const float *value, float *output, float *weights);
-SDPA_API sdpa_status sdpa_attention_f64(int64_t n_q, int64_t n_k, int64_t d_k, int64_t d_v, const double *query,
-                                        const double *key, const double *value, double *output, double *weights);
+/* ---- ONE CALL ---------------------------------------------------------------------------- */
 
-/* ---- plan once, execute often ----------------------------------------------------------------------------------- */
-typedef struct sdpa_plan sdpa_plan; /* immutable; any number of threads may execute one plan, each with its workspace */
-SDPA_API sdpa_status sdpa_plan_create(const sdpa_problem *problem, const sdpa_options *options, sdpa_plan **plan);
-SDPA_API void sdpa_plan_destroy(sdpa_plan *plan);                    /* NULL is fine */
+/* Computes `problem` on `args`: sdpa_plan_create(), sdpa_execute() without a workspace and
+ * sdpa_plan_destroy() in one, with the statuses of the first two. `options` may be NULL. */
+SDPA_API sdpa_status sdpa_attention(const sdpa_problem *problem, const sdpa_options *options,
+                                    const sdpa_args *args);
+
+/* One head, contiguous row-major, no mask, scale 1 / sqrt(d_k): query [n_q][d_k], key
+ * [n_k][d_k], value [n_k][d_v], output [n_q][d_v]; weights [n_q][n_k], or NULL if they are not
+ * wanted. SDPA_ERROR_NULL (query, key, value or output, unless empty); SDPA_ERROR_SHAPE (a
+ * negative size); SDPA_ERROR_ALIGNMENT; SDPA_ERROR_OVERFLOW; SDPA_ERROR_UNSUPPORTED (a size
+ * beyond the BLAS's integer); SDPA_ERROR_MEMORY. */
+SDPA_API sdpa_status sdpa_attention_f32(int64_t n_q, int64_t n_k, int64_t d_k, int64_t d_v,
+                                        const float *query, const float *key, const float *value,
+                                        float *output, float *weights);
+SDPA_API sdpa_status sdpa_attention_f64(int64_t n_q, int64_t n_k, int64_t d_k, int64_t d_v,
+                                        const double *query, const double *key, const double *value,
+                                        double *output, double *weights);
+
+/* ---- PLAN: CHECK AND CHOOSE ONCE, EXECUTE OFTEN ------------------------------------------ */
+
+/* A checked problem with everything chosen that does not depend on the data. It is immutable: any
+ * number of threads may execute one plan at once, each with its own args and workspace.
+ *
+ *     sdpa_plan *plan;
+ *     size_t bytes, alignment;
+ *     if (sdpa_plan_create(&problem, NULL, &plan) != SDPA_OK) ...
+ *     sdpa_plan_workspace(plan, &bytes, &alignment);
+ *     void *workspace = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+ *     for each input: sdpa_execute(plan, &args, workspace, bytes);
+ *     free(workspace);
+ *     sdpa_plan_destroy(plan);
+ */
+typedef struct sdpa_plan sdpa_plan;
+
+/* Checks `problem` and `options` (NULL: defaults) and sets *plan to a new plan, which the caller
+ * destroys. Neither struct is needed afterwards. On an error *plan is NULL, if plan is not.
+ * SDPA_ERROR_NULL (problem or plan; one of alloc and release); SDPA_ERROR_STRUCT_SIZE;
+ * SDPA_ERROR_VALUE; SDPA_ERROR_SHAPE; SDPA_ERROR_STRIDE (an output's stride 0; lse.col not 0);
+ * SDPA_ERROR_OVERFLOW; SDPA_ERROR_UNSUPPORTED; SDPA_ERROR_MEMORY. */
+SDPA_API sdpa_status sdpa_plan_create(const sdpa_problem *problem, const sdpa_options *options,
+                                      sdpa_plan **plan);
+
+/* Frees the plan, with its allocator. NULL is fine. No thread may be executing it. */
+SDPA_API void sdpa_plan_destroy(sdpa_plan *plan);
+
+/* What sdpa_execute() needs as workspace: *bytes (may be 0) at a multiple of *alignment, a power
+ * of two. Does not depend on the args. On engine blas it holds a block of rows of scores, so it
+ * grows with key_len, not with query_len * key_len. SDPA_ERROR_NULL (any of the three). */
 SDPA_API sdpa_status sdpa_plan_workspace(const sdpa_plan *plan, size_t *bytes, size_t *alignment);
-SDPA_API sdpa_status sdpa_execute(const sdpa_plan *plan, const sdpa_args *args, void *workspace, size_t bytes);
-                                                                     /* workspace NULL: allocated for this call */
-typedef struct sdpa_plan_info {  /* what will run, for programs; sdpa_plan_describe() is the same for people */
-  uint32_t size;
-  uint32_t engine, isa, precision;
-  int32_t threads;               /* most tasks at once */
-  int32_t key_splits;            /* parts a row's keys are cut into; depends on the problem only */
-  int64_t flops, bytes;          /* arithmetic and memory traffic that the algorithm needs */
+
+/* Runs the plan on `args`. With a workspace of at least the plan's bytes and its alignment
+ * nothing is allocated; its contents before and after mean nothing. NULL: allocated for this
+ * call by the plan's allocator (bytes is then ignored). SDPA_ERROR_NULL (plan, args, a required
+ * or declared pointer); SDPA_ERROR_STRUCT_SIZE; SDPA_ERROR_UNDECLARED; SDPA_ERROR_VALUE (a
+ * length out of range, a slope that is not finite, reserved0); SDPA_ERROR_ALIGNMENT;
+ * SDPA_ERROR_WORKSPACE; SDPA_ERROR_MEMORY. */
+SDPA_API sdpa_status sdpa_execute(const sdpa_plan *plan, const sdpa_args *args, void *workspace,
+                                  size_t bytes);
+
+/* What will run, for programs. */
+typedef struct sdpa_plan_info {
+  uint32_t size;      /* set by the caller: sizeof(sdpa_plan_info) */
+  uint32_t engine;    /* the SDPA_ENGINE_... chosen, never AUTO */
+  uint32_t isa;       /* the SDPA_ISA_... chosen, never AUTO */
+  uint32_t precision; /* SDPA_PRECISION_... */
+  int32_t threads;    /* most tasks of the library's own at once; 1 for engine blas */
+  int32_t key_splits; /* parts a row's keys are cut into; depends on the problem only */
+  int64_t flops; /* of the two products: 2 * pairs of rows and keys * (d_k + d_v), all heads; pairs
+                    that only the data excludes count. INT64_MAX where it is larger */
+  int64_t bytes; /* inputs read once, outputs written once. INT64_MAX likewise */
 } sdpa_plan_info;
+
+/* Fills *info. This struct goes the other way: the caller sets info->size (init it with zeros)
+ * and the library writes the smaller of that and its own size, keeping info->size.
+ * SDPA_ERROR_NULL; SDPA_ERROR_STRUCT_SIZE (size below 0.1's; nothing written). */
 SDPA_API sdpa_status sdpa_plan_query(const sdpa_plan *plan, sdpa_plan_info *info);
 
-/* ---- explanations: same checks again, with a sentence; text is always terminated, returns the call's status ------- */
-SDPA_API sdpa_status sdpa_problem_check(const sdpa_problem *problem, const sdpa_options *options, char *text,
-                                        size_t text_bytes);
-SDPA_API sdpa_status sdpa_args_check(const sdpa_plan *plan, const sdpa_args *args, const void *workspace, size_t bytes,
-                                     char *text, size_t text_bytes);
-SDPA_API size_t sdpa_plan_describe(const sdpa_plan *plan, char *text, size_t text_bytes); /* as snprintf: full length */
+/* The same for people, one line without a newline; its wording may change. As snprintf: writes
+ * at most text_bytes with the terminating zero and returns the full length without it; text may
+ * be NULL if text_bytes is 0. A NULL plan gives an empty text and 0. */
+SDPA_API size_t sdpa_plan_describe(const sdpa_plan *plan, char *text, size_t text_bytes);
 
-/* ---- softmax tools (row-major, leading dimension in elements) -------------------------------------------------------- */
-SDPA_API sdpa_status sdpa_softmax_f32(int64_t rows, int64_t cols, float scale, const float *scores, int64_t scores_ld,
-                                      const uint8_t *mask, int64_t mask_ld, float *weights, int64_t weights_ld);
-SDPA_API sdpa_status sdpa_softmax_f64(int64_t rows, int64_t cols, double scale, const double *scores,
-                                      int64_t scores_ld, const uint8_t *mask, int64_t mask_ld, double *weights,
-                                      int64_t weights_ld);
-SDPA_API sdpa_status sdpa_softmax_jacobian_f32(int64_t n, const float *weights, float *jacobian, int64_t ld);
-SDPA_API sdpa_status sdpa_softmax_jacobian_f64(int64_t n, const double *weights, double *jacobian, int64_t ld);
-SDPA_API sdpa_status sdpa_softmax_backward_f32(int64_t rows, int64_t cols, const float *weights, int64_t weights_ld,
-                                               const float *grad, int64_t grad_ld, float *out, int64_t out_ld);
-SDPA_API sdpa_status sdpa_softmax_backward_f64(int64_t rows, int64_t cols, const double *weights, int64_t weights_ld,
-                                               const double *grad, int64_t grad_ld, double *out, int64_t out_ld);
+/* ---- EXPLANATIONS ------------------------------------------------------------------------ */
 
-/* ---- what runs here ------------------------------------------------------------------------------------------------ */
-SDPA_API int32_t sdpa_version(void);              /* SDPA_VERSION of the library that is loaded */
-SDPA_API const char *sdpa_version_string(void);   /* "0.1.0" */
-SDPA_API size_t sdpa_build_info(char *text, size_t text_bytes); /* ISAs, BLAS and its threads, ignored environment */
+/* The checks of sdpa_plan_create() and of sdpa_execute() with the same status, nothing executed,
+ * and a sentence about the first fault found: which field, its value, what was expected, such as
+ * "window_left is -2; expected -1 (unbounded) or a number from 0". Empty for SDPA_OK. The text
+ * is cut to text_bytes and always terminated; text may be NULL, and text_bytes 0: then there is
+ * only the status. The wording may change; do not parse it. For sdpa_args_check, workspace and
+ * bytes are as for sdpa_execute(). */
+SDPA_API sdpa_status sdpa_problem_check(const sdpa_problem *problem, const sdpa_options *options,
+                                        char *text, size_t text_bytes);
+SDPA_API sdpa_status sdpa_args_check(const sdpa_plan *plan, const sdpa_args *args,
+                                     const void *workspace, size_t bytes, char *text,
+                                     size_t text_bytes);
+
+/* ---- SOFTMAX TOOLS ----------------------------------------------------------------------- */
+
+/* Row-major matrices; ld is the distance from one row to the next in elements. It is at least
+ * the number of columns (SDPA_ERROR_STRIDE), except that one of an input may also be 0: the same
+ * row for all; with no or one row it is not used. Nothing allocates. Common statuses:
+ * SDPA_ERROR_SHAPE (a negative size), SDPA_ERROR_NULL (unless the matrix is empty),
+ * SDPA_ERROR_STRIDE, SDPA_ERROR_ALIGNMENT, SDPA_ERROR_OVERFLOW. */
+
+/* weights[r][c] = exp(scale * scores[r][c]) / sum of the same over the allowed columns of row r,
+ * computed stably. mask: a byte per score, non-zero allows it; NULL allows all (mask_ld is then
+ * not used). A column that is not allowed has weight 0 and is not read into the result; a row
+ * without an allowed column is 0; NaN and infinity are as in attention. weights may be scores if
+ * the lds are equal. SDPA_ERROR_VALUE: scale is not finite. */
+SDPA_API sdpa_status sdpa_softmax_f32(int64_t rows, int64_t cols, float scale, const float *scores,
+                                      int64_t scores_ld, const uint8_t *mask, int64_t mask_ld,
+                                      float *weights, int64_t weights_ld);
+SDPA_API sdpa_status sdpa_softmax_f64(int64_t rows, int64_t cols, double scale,
+                                      const double *scores, int64_t scores_ld, const uint8_t *mask,
+                                      int64_t mask_ld, double *weights, int64_t weights_ld);
+
+/* The derivative of a softmax by its scores (scale 1), from its weights: jacobian[i][j] =
+ * weights[i] * ((i = j) - weights[j]), an n by n matrix; all 0 for a row of zeros. */
+SDPA_API sdpa_status sdpa_softmax_jacobian_f32(int64_t n, const float *weights, float *jacobian,
+                                               int64_t ld);
+SDPA_API sdpa_status sdpa_softmax_jacobian_f64(int64_t n, const double *weights, double *jacobian,
+                                               int64_t ld);
+
+/* That Jacobian times a gradient, row by row, without forming it: out[r][c] = weights[r][c] *
+ * (grad[r][c] - sum over k of weights[r][k] * grad[r][k]). Where a weight is 0, out is exactly 0
+ * and grad is not read into the result. out may be grad or weights if the lds are equal. */
+SDPA_API sdpa_status sdpa_softmax_backward_f32(int64_t rows, int64_t cols, const float *weights,
+                                               int64_t weights_ld, const float *grad,
+                                               int64_t grad_ld, float *out, int64_t out_ld);
+SDPA_API sdpa_status sdpa_softmax_backward_f64(int64_t rows, int64_t cols, const double *weights,
+                                               int64_t weights_ld, const double *grad,
+                                               int64_t grad_ld, double *out, int64_t out_ld);
+
+/* ---- WHAT RUNS HERE ---------------------------------------------------------------------- */
+
+/* SDPA_VERSION of the library that is loaded: major * 10000 + minor * 100 + patch. */
+SDPA_API int32_t sdpa_version(void);
+
+/* The same as static text, "0.1.0". */
+SDPA_API const char *sdpa_version_string(void);
+
+/* Text for bug reports: version, the ISAs that run here, the BLAS and its number of threads,
+ * environment variables that are set but ignored. As snprintf: returns the full length, always
+ * terminates; text may be NULL if text_bytes is 0. Its wording may change. */
+SDPA_API size_t sdpa_build_info(char *text, size_t text_bytes);
 
 #ifdef __cplusplus
 }

@@ -2,9 +2,10 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A kernel is pure arithmetic on contiguous rows: it cannot fail, allocate, start a thread or read past
- * either end of a buffer. Kernels run in the default floating-point environment (the api layer sets
- * it). Every kernel of an ISA is declared, registered and tested from one line of kernel_list.def.
+ * A kernel is pure arithmetic on contiguous rows: it cannot fail, allocate, start a thread or read
+ * past either end of a buffer. Kernels run in the default floating-point environment (the api layer
+ * sets it). Every kernel of an ISA is declared, registered and tested from one line of
+ * kernel_list.def.
  */
 #ifndef SDPAI_KERNELS_H
 #define SDPAI_KERNELS_H
@@ -14,10 +15,10 @@
 /* How a row of products q_i . k_j becomes a row of scores (semantics rules 1 to 6), for the keys
  * first .. first + n - 1 of one query row; index t below counts from the first of them. */
 struct sdpai_score_f32 {
-  float scale;         /* s = scale * x */
-  float softcap;       /* s = softcap * tanh(s / softcap); 0: off */
-  float slope;         /* s = s - slope * |distance - t|; 0: off, NaN and infinity do not occur */
-  float distance;      /* p - first: distance of the first key from the aligned key, rounded to float */
+  float scale;    /* s = scale * x */
+  float softcap;  /* s = softcap * tanh(s / softcap); 0: off */
+  float slope;    /* s = s - slope * |distance - t|; 0: off, NaN and infinity do not occur */
+  float distance; /* p - first: distance of the first key from the aligned key, rounded to float */
   const float *bias;   /* [n], s = s + bias[t]; bias[t] = -inf excludes the key; NULL: none */
   const uint8_t *mask; /* [n], mask[t] = 0 excludes the key; NULL: none */
 };
@@ -30,24 +31,24 @@ struct sdpai_score_f64 {
 /* The kernels of one type T, in the order a row of scores meets them.
  *
  * row_max     Returns the largest scale * x[t], -inf if n = 0. A NaN may be lost or returned.
- * row_scores  Turns products into scores in place, as struct sdpai_score says. An excluded key becomes
- *             -inf whatever x, and whatever the bias under a zero mask byte, held: nothing of it stays,
- *             NaN neither. For every other key NaN and infinity follow IEEE arithmetic on the formula.
- *             softcap maps +-inf to +-softcap. t enters slope's term as t converted to T (not summed
+ * row_scores  Turns products into scores in place, as struct sdpai_score says. An excluded key
+ * becomes -inf whatever x, and whatever the bias under a zero mask byte, held: nothing of it stays,
+ *             NaN neither. For every other key NaN and infinity follow IEEE arithmetic on the
+ * formula. softcap maps +-inf to +-softcap. t enters slope's term as t converted to T (not summed
  *             up in T). Returns the largest score, -inf if n = 0; a NaN may be lost or returned.
- * row_exp     out[t] = exp(scale * x[t] - max), with one rounding before exp where the ISA has FMA, and
- *             returns the sum of out. x and out are the same row or do not overlap. exp is within 2 ulp
- *             where its result is normal; a result below the smallest normal number is 0 (so -inf gives
- *             exactly 0 and no subnormal weight slows the product with V down); above the largest it is
- *             +inf; NaN stays NaN. Several partial sums are added in a fixed order that depends on n
- *             alone.
- * row_scale   x[t] = x[t] * factor, in place.
- * row_finite  Returns 1 if every x[t] is finite (n = 0: 1), else 0.
- * row_dot     Returns the sum of x[t] * y[t] over the t with x[t] != 0: y is not read into the result
- *             where x is 0.
- * row_softmax_backward
- *             out[t] = w[t] * (g[t] - dot), and exactly 0 where w[t] = 0, whatever g[t] holds. out may be
- *             g or w or overlap neither.
+ * row_exp     out[t] = exp(scale * x[t] - max), with one rounding before exp where the ISA has FMA,
+ * and returns the sum of out. x and out are the same row or do not overlap. exp is within 2 ulp
+ *             where its result is normal; a result below the smallest normal number is 0 (so -inf
+ * gives exactly 0 and no subnormal weight slows the product with V down); above the largest it is
+ *             +inf; NaN stays NaN. Several partial sums are added in a fixed order that depends on
+ * n alone. row_scale   x[t] = x[t] * factor, in place. row_finite  Returns 1 if every x[t] is
+ * finite (n = 0: 1), else 0. row_dot     Returns the sum of x[t] * y[t] over the t with x[t] != 0:
+ * y is not read into the result where x is 0. row_softmax_backward out[t] = w[t] * (g[t] - dot),
+ * and exactly 0 where w[t] = 0, whatever g[t] holds. out may be g or w or overlap neither.
+ *
+ * product_nt  C = A B^T for A m x k, B n x k, C m x n, all by rows with leading dimensions; C's old
+ * contents are not read. For products so small that a BLAS call costs more than the arithmetic.
+ * product_nn  C = A B for B k x n, likewise. k = 0 gives zeros in both.
  */
 struct sdpai_kernels_f32 {
   float (*row_max)(int64_t n, const float *x, float scale);
@@ -57,6 +58,10 @@ struct sdpai_kernels_f32 {
   int (*row_finite)(int64_t n, const float *x);
   float (*row_dot)(int64_t n, const float *x, const float *y);
   void (*row_softmax_backward)(int64_t n, const float *w, const float *g, float dot, float *out);
+  void (*product_nt)(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+                     int64_t ldb, float *c, int64_t ldc);
+  void (*product_nn)(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+                     int64_t ldb, float *c, int64_t ldc);
 };
 struct sdpai_kernels_f64 {
   double (*row_max)(int64_t n, const double *x, double scale);
@@ -65,7 +70,12 @@ struct sdpai_kernels_f64 {
   void (*row_scale)(int64_t n, double *x, double factor);
   int (*row_finite)(int64_t n, const double *x);
   double (*row_dot)(int64_t n, const double *x, const double *y);
-  void (*row_softmax_backward)(int64_t n, const double *w, const double *g, double dot, double *out);
+  void (*row_softmax_backward)(int64_t n, const double *w, const double *g, double dot,
+                               double *out);
+  void (*product_nt)(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, const double *b,
+                     int64_t ldb, double *c, int64_t ldc);
+  void (*product_nn)(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, const double *b,
+                     int64_t ldb, double *c, int64_t ldc);
 };
 
 /* All kernels of one ISA. Never partial: what an ISA does not define itself is the generic one. */
@@ -77,15 +87,16 @@ struct sdpai_kernels {
 };
 
 /* The best table at or below `ceiling` that this CPU, the operating system and the environment's
- * SDPA_MAX_ISA allow. `ceiling` is an SDPA_ISA_... value, SDPA_ISA_AUTO for no ceiling of the call's own.
- * Never NULL. Safe from any thread. */
+ * SDPA_MAX_ISA allow. `ceiling` is an SDPA_ISA_... value, SDPA_ISA_AUTO for no ceiling of the
+ * call's own. Never NULL. Safe from any thread. */
 const struct sdpai_kernels *sdpai_kernels_select(uint32_t ceiling);
 
-/* The i-th table that this CPU can run, worst first, regardless of SDPA_MAX_ISA and of whether it is
- * preferred; NULL past the last. For tests and for sdpa_build_info(). */
+/* The i-th table that this CPU can run, worst first, regardless of SDPA_MAX_ISA and of whether it
+ * is preferred; NULL past the last. For tests and for sdpa_build_info(). */
 const struct sdpai_kernels *sdpai_kernels_available(int i);
 
-/* Text of SDPA_MAX_ISA when it is set but names no ISA of this architecture (and is thus ignored), or NULL. */
+/* Text of SDPA_MAX_ISA when it is set but names no ISA of this architecture (and is thus ignored),
+ * or NULL. */
 const char *sdpai_kernels_ignored_ceiling(void);
 
 #endif

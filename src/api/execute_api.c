@@ -1,0 +1,50 @@
+/* execute_api.c - running a plan: floating-point environment, workspace, errno
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "api/execute.h"
+
+#include <errno.h>
+
+#include "runtime/arena.h"
+#include "runtime/compiler.h"
+#include "runtime/fp_env.h"
+
+/* A workspace up to this size lives on the stack: small problems need no heap. */
+enum { STACK_WORKSPACE = 8192 };
+
+/* Apart, so that only calls that use it carry the buffer in their frame. */
+static SDPAI_NOINLINE void run_on_stack(const struct sdpa_plan *plan,
+                                        const struct sdpai_args *args) {
+  _Alignas(SDPAI_ARENA_ALIGNMENT) char workspace[STACK_WORKSPACE];
+  plan->engine->run(plan, args, workspace);
+}
+
+sdpa_status sdpai_run(const struct sdpa_plan *plan, const struct sdpai_args *args,
+                      void *workspace) {
+  const int saved = errno;
+  if (workspace) {
+    plan->engine->run(plan, args, workspace);
+  } else if (plan->workspace <= STACK_WORKSPACE) {
+    run_on_stack(plan, args);
+  } else {
+    void *block = sdpai_alloc(&plan->options.allocator, plan->workspace, SDPAI_ARENA_ALIGNMENT);
+    if (!block) return SDPA_ERROR_MEMORY;
+    plan->engine->run(plan, args, block);
+    sdpai_release(&plan->options.allocator, block, plan->workspace);
+  }
+  errno = saved; /* log() and exp() of libm set it */
+  return SDPA_OK;
+}
+
+sdpa_status sdpa_execute(const sdpa_plan *plan, const sdpa_args *args, void *workspace,
+                         size_t bytes) {
+  if (!plan) return SDPA_ERROR_NULL;
+  struct sdpai_args checked;
+  struct sdpai_fp_env env;
+  sdpai_fp_enter(&env);
+  sdpa_status status = sdpai_plan_check(plan, args, workspace, bytes, &checked, NULL);
+  if (status == SDPA_OK) status = sdpai_run(plan, &checked, workspace);
+  sdpai_fp_leave(&env);
+  return status;
+}

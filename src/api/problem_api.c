@@ -1,0 +1,74 @@
+/* problem_api.c - filling in and checking the public structs
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include <sdpa/sdpa.h>
+
+#include <string.h>
+
+#include "engines/plan.h"
+#include "runtime/fp_env.h"
+
+/* `size` comes from the caller's header: the library must not write more than the caller's struct
+ * holds. */
+static sdpa_status init(void *object, size_t size, size_t baseline) {
+  if (!object) return SDPA_ERROR_NULL;
+  if (size < baseline || size > UINT32_MAX) return SDPA_ERROR_STRUCT_SIZE;
+  memset(object, 0, size);
+  const uint32_t stored = (uint32_t)size;
+  memcpy(object, &stored, sizeof stored);
+  return SDPA_OK;
+}
+
+sdpa_status sdpa_problem_init(sdpa_problem *problem, size_t size) {
+  return init(problem, size, SDPAI_PROBLEM_BASELINE);
+}
+
+sdpa_status sdpa_options_init(sdpa_options *options, size_t size) {
+  return init(options, size, SDPAI_OPTIONS_BASELINE);
+}
+
+sdpa_status sdpa_args_init(sdpa_args *args, size_t size) {
+  return init(args, size, SDPAI_ARGS_BASELINE);
+}
+
+sdpa_status sdpa_problem_layout(sdpa_problem *problem, uint32_t layout) {
+  return sdpai_problem_layout(problem, layout);
+}
+
+sdpa_status sdpa_problem_broadcast(const sdpa_problem *problem, int32_t rank, const int64_t *shape,
+                                   sdpa_strides *strides) {
+  return sdpai_problem_broadcast(problem, rank, shape, strides);
+}
+
+static void start_text(struct sdpai_report *report, char *text, size_t text_bytes) {
+  report->text = text;
+  report->bytes = text ? text_bytes : 0;
+  if (report->bytes > 0) text[0] = '\0';
+}
+
+sdpa_status sdpa_problem_check(const sdpa_problem *problem, const sdpa_options *options, char *text,
+                               size_t text_bytes) {
+  struct sdpai_report report;
+  start_text(&report, text, text_bytes);
+  struct sdpa_plan plan;
+  struct sdpai_fp_env env;
+  sdpai_fp_enter(&env);
+  sdpa_status status = sdpai_plan_build(problem, options, &plan, &report);
+  sdpai_fp_leave(&env);
+  return status;
+}
+
+sdpa_status sdpa_args_check(const sdpa_plan *plan, const sdpa_args *args, const void *workspace,
+                            size_t bytes, char *text, size_t text_bytes) {
+  struct sdpai_report report;
+  start_text(&report, text, text_bytes);
+  if (!plan)
+    return sdpai_fail(&report, SDPA_ERROR_NULL, "plan is NULL; expected one of sdpa_plan_create()");
+  struct sdpai_args checked;
+  struct sdpai_fp_env env;
+  sdpai_fp_enter(&env);
+  sdpa_status status = sdpai_plan_check(plan, args, workspace, bytes, &checked, &report);
+  sdpai_fp_leave(&env);
+  return status;
+}

@@ -1,0 +1,64 @@
+/* blas_scratch.c - the working memory of the `blas` engine
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "engines/blas_scratch.h"
+
+#include "problem/mask.h"
+
+static int takes(int64_t rows, int64_t cols, const sdpa_strides *strides,
+                 struct sdpai_blas_layout *layout) {
+  return sdpai_blas_layout(rows, cols, strides->row, strides->col, layout);
+}
+
+void sdpai_blas_plan_layouts(struct sdpa_plan *plan) {
+  const struct sdpai_problem *p = &plan->problem;
+  struct sdpai_blas_plan *b = &plan->blas;
+  struct sdpai_blas_layout layout;
+  b->takes_query = (uint8_t)takes(p->query_len, p->key_dim, &p->query, &b->query);
+  b->takes_key = (uint8_t)takes(p->key_len, p->key_dim, &p->key, &b->key);
+  b->takes_value = (uint8_t)takes(p->key_len, p->value_dim, &p->value, &b->value);
+  if (!b->takes_query) b->query = (struct sdpai_blas_layout){0, sdpai_max(p->key_dim, 1)};
+  if (!b->takes_key) b->key = (struct sdpai_blas_layout){0, sdpai_max(p->key_dim, 1)};
+  if (!b->takes_value) b->value = (struct sdpai_blas_layout){0, sdpai_max(p->value_dim, 1)};
+  /* Products are written by rows only. */
+  b->takes_output = takes(p->query_len, p->value_dim, &p->output, &layout) && !layout.transposed;
+  b->takes_weights = (p->features & SDPA_WEIGHTS) &&
+                     takes(p->query_len, p->key_len, &p->weights, &layout) && !layout.transposed;
+  b->guards_value = (p->features & SDPAI_MASK_FEATURES) && !(p->features & SDPA_NO_OUTPUT);
+}
+
+/* rows * cols where the part is needed, 0 where not. */
+static int64_t elements(struct sdpai_arena *arena, int needed, int64_t rows, int64_t cols) {
+  int64_t count = 0;
+  if (needed && !sdpai_checked_mul(rows, cols, &count)) arena->overflow = 1;
+  return count;
+}
+
+void sdpai_blas_carve(const struct sdpa_plan *plan, struct sdpai_arena *arena,
+                      struct sdpai_blas_scratch *scratch) {
+  const struct sdpai_problem *p = &plan->problem;
+  const struct sdpai_blas_plan *b = &plan->blas;
+  const int has_output = !(p->features & SDPA_NO_OUTPUT);
+  const int copies_bias = (p->features & SDPA_BIAS) && p->bias.col != 1;
+  const int copies_mask = (p->features & SDPA_MASK) && p->mask.col != 1;
+  const int64_t rows = plan->block_rows;
+  const size_t element = p->element;
+  scratch->scores =
+      sdpai_arena_take(arena, elements(arena, !b->takes_weights, rows, p->key_len), element);
+  scratch->query =
+      sdpai_arena_take(arena, elements(arena, !b->takes_query, rows, p->key_dim), element);
+  scratch->key =
+      sdpai_arena_take(arena, elements(arena, !b->takes_key, p->key_len, p->key_dim), element);
+  scratch->value = sdpai_arena_take(
+      arena,
+      elements(arena, has_output && (!b->takes_value || b->guards_value), p->key_len, p->value_dim),
+      element);
+  scratch->output = sdpai_arena_take(
+      arena, elements(arena, has_output && !b->takes_output, rows, p->value_dim), element);
+  scratch->nonfinite = sdpai_arena_take(arena, b->guards_value ? p->key_len : 0, 1);
+  scratch->bias = sdpai_arena_take(arena, copies_bias ? p->key_len : 0, element);
+  scratch->mask = sdpai_arena_take(arena, copies_mask ? p->key_len : 0, 1);
+  scratch->allowed = sdpai_arena_take(arena, p->key_len, 1);
+  scratch->factors = sdpai_arena_take(arena, rows, element);
+}

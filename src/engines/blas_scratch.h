@@ -1,0 +1,44 @@
+/* blas_scratch.h - the working memory of the `blas` engine
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Every part but `factors` exists only where the problem needs it, else it is NULL. rows =
+ * plan->block_rows.
+ */
+#ifndef SDPAI_BLAS_SCRATCH_H
+#define SDPAI_BLAS_SCRATCH_H
+
+#include "blas/blas.h"
+#include "engines/plan.h"
+#include "runtime/arena.h"
+
+struct sdpai_blas_scratch {
+  /* [rows, key_len] scores, then weights of a block; absent where they are held in the caller's
+   * weights */
+  void *scores;
+  /* Copies of what CBLAS cannot take as it lies: [rows, key_dim], [key_len, key_dim] */
+  void *query, *key;
+  /* [key_len, value_dim]: likewise, and V without its non-finite elements (see
+   * sdpai_blas_value_copied) */
+  void *value;
+  uint8_t *nonfinite; /* [key_len] keys whose value row has such an element */
+  void *output;       /* [rows, value_dim] where the output's strides are not CBLAS's */
+  void *bias;         /* [key_len] one row of bias whose column stride is not 1 */
+  uint8_t *mask;      /* [key_len] the same of the mask */
+  uint8_t *allowed;   /* [key_len] which keys a row attends */
+  void *factors;      /* [rows] what each row of the output is multiplied with */
+};
+
+/* Fills plan->blas from the problem's strides.
+ *
+ * guards_value: a matrix product cannot leave a key out, for 0 * NaN is NaN. Where a key may be
+ * excluded for one row of a block and not for another, V is looked at, and if it holds a non-finite
+ * element, a copy with zeros in their places goes into the product and the elements are added for
+ * the rows that attend them. */
+void sdpai_blas_plan_layouts(struct sdpa_plan *plan);
+
+/* Lays the parts out in the arena: for counting or for use. */
+void sdpai_blas_carve(const struct sdpa_plan *plan, struct sdpai_arena *arena,
+                      struct sdpai_blas_scratch *scratch);
+
+#endif

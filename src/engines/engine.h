@@ -1,0 +1,37 @@
+/* engine.h - what an engine is: one way to compute attention
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef SDPAI_ENGINE_H
+#define SDPAI_ENGINE_H
+
+#include <sdpa/sdpa.h>
+
+#include "problem/problem.h"
+
+struct sdpa_plan;
+
+struct sdpai_engine {
+  uint32_t id; /* SDPA_ENGINE_... */
+  const char *name;
+  /* SDPA_OK if the engine can serve the plan's problem and options on this machine; else a status,
+   * and in the report a sentence that says why not. */
+  sdpa_status (*applicable)(const struct sdpa_plan *plan, struct sdpai_report *report);
+  /* Chooses block sizes and sets plan->workspace. SDPA_ERROR_OVERFLOW if the bytes do not fit. */
+  sdpa_status (*layout)(struct sdpa_plan *plan, struct sdpai_report *report);
+  /* Computes. Cannot fail; `workspace` holds plan->workspace bytes, aligned. */
+  void (*run)(const struct sdpa_plan *plan, const struct sdpai_args *args, void *workspace);
+  /* Appends what will run, as snprintf would: blocks, packing, threads. */
+  void (*describe)(const struct sdpa_plan *plan, char *text, size_t bytes, size_t *length);
+};
+
+/* The engines, in the order in which SDPA_ENGINE_AUTO tries them; NULL past the last. */
+const struct sdpai_engine *sdpai_engine(int i);
+
+/* Sets plan->engine by the option, which names one or leaves it to the table. The sentence names
+ * the engines that would not do and why. */
+sdpa_status sdpai_engine_choose(struct sdpa_plan *plan, struct sdpai_report *report);
+
+extern const struct sdpai_engine sdpai_engine_blas;
+
+#endif

@@ -1,0 +1,109 @@
+/* engine_blas.c - the `blas` engine: row blocks of scores by gemm, softmax rows by kernels, gemm
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Runs on the calling thread alone; whatever is parallel is the BLAS's own. Scores are held for
+ * plan->block_rows rows, in the caller's weights if they are asked for and lie by rows.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "engines/blas_scratch.h"
+#include "engines/engine.h"
+#include "engines/softmax_row.h"
+#include "problem/dtype.h"
+#include "problem/mask.h"
+#include "runtime/checked_math.h"
+
+/* ALiBi's distances are formed in T from a key nearby. At most this many keys lie between, so that
+ * also in f32 (24 bits) |p - j| keeps its relative accuracy, however long the row. */
+enum { SCORE_SEGMENT = 1 << 22 };
+
+/* A gemm of 3 x 64 x 3 numbers takes 30 to 240 ns in OpenBLAS 0.3.21, depending on the core it
+ * chose, nearly all of it locking and packing. Up to this product of the sizes the library's own
+ * kernel is faster. */
+enum { TINY_SIDE = 512, TINY_PRODUCT = 2048 };
+
+#define T       float
+#define X(name) name##_f32
+#define FIELD   f32
+#include "engines/blas_rows_tpl.h"
+#include "engines/blas_head_tpl.h"
+#undef T
+#undef X
+#undef FIELD
+
+#define T       double
+#define X(name) name##_f64
+#define FIELD   f64
+#include "engines/blas_rows_tpl.h"
+#include "engines/blas_head_tpl.h"
+
+/* Rows a block: enough for the gemm to reach its speed (a block's scores are written and read
+ * twice, K and V are packed by the BLAS once a block), and no more than this many bytes of scores.
+ */
+enum { BLOCK_ROWS = 256, MIN_BLOCK_ROWS = 16, BLOCK_BYTES = 16 << 20 };
+
+static sdpa_status blas_applicable(const struct sdpa_plan *plan, struct sdpai_report *report) {
+  const struct sdpai_problem *p = &plan->problem;
+  const struct {
+    const char *field;
+    int64_t size;
+  } sizes[] = {{"key_len", p->key_len}, {"key_dim", p->key_dim}, {"value_dim", p->value_dim}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    if (sizes[i].size > SDPAI_BLAS_MAX)
+      return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
+                        "%s is %lld; expected at most %d on engine blas, whose CBLAS counts in int",
+                        sizes[i].field, (long long)sizes[i].size, SDPAI_BLAS_MAX);
+  return SDPA_OK;
+}
+
+static sdpa_status blas_layout(struct sdpa_plan *plan, struct sdpai_report *report) {
+  const struct sdpai_problem *p = &plan->problem;
+  int64_t row_bytes = sdpai_max(p->key_len, 1) * (int64_t)p->element;
+  int64_t rows = sdpai_max(BLOCK_BYTES / row_bytes, MIN_BLOCK_ROWS);
+  plan->block_rows = sdpai_min(sdpai_min(rows, BLOCK_ROWS), sdpai_max(p->query_len, 1));
+  sdpai_blas_plan_layouts(plan);
+  struct sdpai_arena arena = {0};
+  struct sdpai_blas_scratch scratch;
+  sdpai_blas_carve(plan, &arena, &scratch);
+  if (arena.overflow)
+    return sdpai_fail(
+        report, SDPA_ERROR_OVERFLOW,
+        "key_len is %lld, key_dim %lld, value_dim %lld: the workspace of engine blas does not fit "
+        "in ptrdiff_t; expected smaller sizes",
+        (long long)p->key_len, (long long)p->key_dim, (long long)p->value_dim);
+  plan->workspace = (size_t)arena.used;
+  return SDPA_OK;
+}
+
+static void blas_run(const struct sdpa_plan *plan, const struct sdpai_args *args, void *workspace) {
+  struct sdpai_arena arena = {.base = workspace};
+  struct sdpai_blas_scratch scratch;
+  sdpai_blas_carve(plan, &arena, &scratch);
+  if (plan->problem.type == SDPA_F32) {
+    run_problem_f32(plan, args, &scratch);
+  } else {
+    run_problem_f64(plan, args, &scratch);
+  }
+}
+
+static void blas_describe(const struct sdpa_plan *plan, char *text, size_t bytes, size_t *length) {
+  const struct sdpai_blas_plan *b = &plan->blas;
+  sdpai_append(text, bytes, length, "scores of %lld query rows at a time%s",
+               (long long)plan->block_rows, b->takes_weights ? ", in the caller's weights" : "");
+  if (!b->takes_query) sdpai_append(text, bytes, length, ", Q packed");
+  if (!b->takes_key) sdpai_append(text, bytes, length, ", K packed");
+  if (!b->takes_value) sdpai_append(text, bytes, length, ", V packed");
+  if (!b->takes_output) sdpai_append(text, bytes, length, ", output by way of scratch");
+  sdpai_append(text, bytes, length, "; one thread of this library beside the BLAS's own");
+}
+
+const struct sdpai_engine sdpai_engine_blas = {
+    .id = SDPA_ENGINE_BLAS,
+    .name = "blas",
+    .applicable = blas_applicable,
+    .layout = blas_layout,
+    .run = blas_run,
+    .describe = blas_describe,
+};

@@ -1,0 +1,42 @@
+/* kernel_decls.h - prototypes of all kernels, from kernel_list.def
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A kernel is called sdpai_<type>_<op>__<isa>. The prototypes repeat the members of kernels.h; a
+ * difference does not compile where kernel_table.c fills them.
+ */
+#ifndef SDPAI_KERNEL_DECLS_H
+#define SDPAI_KERNEL_DECLS_H
+
+#include "kernels/kernels.h"
+
+/* Two steps, so that `isa` may itself be a macro. */
+#define SDPAI_KERNEL_NAME(type, op, isa)  SDPAI_KERNEL_NAME_(type, op, isa)
+#define SDPAI_KERNEL_NAME_(type, op, isa) sdpai_##type##_##op##__##isa
+
+#define SDPAI_REAL_f32 float
+#define SDPAI_REAL_f64 double
+
+#define SDPAI_DECLARE_row_max(name, type, real) real name(int64_t n, const real *x, real scale);
+#define SDPAI_DECLARE_row_scores(name, type, real)                                                 \
+  real name(int64_t n, real *x, const struct sdpai_score_##type *score);
+#define SDPAI_DECLARE_row_exp(name, type, real)                                                    \
+  real name(int64_t n, const real *x, real scale, real max, real *out);
+#define SDPAI_DECLARE_row_scale(name, type, real)  void name(int64_t n, real *x, real factor);
+#define SDPAI_DECLARE_row_finite(name, type, real) int name(int64_t n, const real *x);
+#define SDPAI_DECLARE_row_dot(name, type, real)    real name(int64_t n, const real *x, const real *y);
+#define SDPAI_DECLARE_row_softmax_backward(name, type, real)                                       \
+  void name(int64_t n, const real *w, const real *g, real dot, real *out);
+
+#define SDPAI_DECLARE_product(name, real)                                                          \
+  void name(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,            \
+            int64_t ldb, real *c, int64_t ldc);
+#define SDPAI_DECLARE_product_nt(name, type, real) SDPAI_DECLARE_product(name, real)
+#define SDPAI_DECLARE_product_nn(name, type, real) SDPAI_DECLARE_product(name, real)
+
+#define SDPAI_KERNEL(isa, type, op)                                                                \
+  SDPAI_DECLARE_##op(SDPAI_KERNEL_NAME(type, op, isa), type, SDPAI_REAL_##type)
+#include "kernels/kernel_list.def"
+#undef SDPAI_KERNEL
+
+#endif

@@ -1,0 +1,231 @@
+/* vec_avx2.h - the vector operations in AVX2 and FMA: 8 floats, 4 doubles
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Contracts: vec_generic.h. Parts of a vector go through masked loads and stores, which neither
+ * fault on nor change the memory of the lanes left out.
+ */
+#ifndef SDPAI_VEC_AVX2_H
+#define SDPAI_VEC_AVX2_H
+
+#include <immintrin.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "runtime/compiler.h"
+
+typedef __m256 vf32;
+typedef __m256d vf64;
+enum { vf32_lanes = 8, vf64_lanes = 4 };
+
+/* A window of 8 numbers that starts 8 - k from the front has -1 in its first k lanes; with 64-bit
+ * lanes the same bits serve at 4 - k. */
+static const int32_t vec_part_masks[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+
+SDPAI_INLINE __m256i vf32_part_mask(int k) {
+  return _mm256_loadu_si256((const __m256i *)(const void *)(vec_part_masks + 8 - k));
+}
+SDPAI_INLINE __m256i vf64_part_mask(int k) {
+  return _mm256_loadu_si256((const __m256i *)(const void *)(vec_part_masks + 8 - 2 * k));
+}
+
+SDPAI_INLINE vf32 vf32_set1(float a) {
+  return _mm256_set1_ps(a);
+}
+SDPAI_INLINE vf64 vf64_set1(double a) {
+  return _mm256_set1_pd(a);
+}
+SDPAI_INLINE vf32 vf32_load(const float *p) {
+  return _mm256_loadu_ps(p);
+}
+SDPAI_INLINE vf64 vf64_load(const double *p) {
+  return _mm256_loadu_pd(p);
+}
+SDPAI_INLINE void vf32_store(float *p, vf32 v) {
+  _mm256_storeu_ps(p, v);
+}
+SDPAI_INLINE void vf64_store(double *p, vf64 v) {
+  _mm256_storeu_pd(p, v);
+}
+
+SDPAI_INLINE vf32 vf32_load_part(const float *p, int k) {
+  return _mm256_maskload_ps(p, vf32_part_mask(k));
+}
+SDPAI_INLINE vf64 vf64_load_part(const double *p, int k) {
+  return _mm256_maskload_pd(p, vf64_part_mask(k));
+}
+SDPAI_INLINE void vf32_store_part(float *p, int k, vf32 v) {
+  _mm256_maskstore_ps(p, vf32_part_mask(k), v);
+}
+SDPAI_INLINE void vf64_store_part(double *p, int k, vf64 v) {
+  _mm256_maskstore_pd(p, vf64_part_mask(k), v);
+}
+SDPAI_INLINE vf32 vf32_select_part(int k, vf32 yes, vf32 no) {
+  return _mm256_blendv_ps(no, yes, _mm256_castsi256_ps(vf32_part_mask(k)));
+}
+SDPAI_INLINE vf64 vf64_select_part(int k, vf64 yes, vf64 no) {
+  return _mm256_blendv_pd(no, yes, _mm256_castsi256_pd(vf64_part_mask(k)));
+}
+
+SDPAI_INLINE vf32 vf32_add(vf32 a, vf32 b) {
+  return _mm256_add_ps(a, b);
+}
+SDPAI_INLINE vf64 vf64_add(vf64 a, vf64 b) {
+  return _mm256_add_pd(a, b);
+}
+SDPAI_INLINE vf32 vf32_sub(vf32 a, vf32 b) {
+  return _mm256_sub_ps(a, b);
+}
+SDPAI_INLINE vf64 vf64_sub(vf64 a, vf64 b) {
+  return _mm256_sub_pd(a, b);
+}
+SDPAI_INLINE vf32 vf32_mul(vf32 a, vf32 b) {
+  return _mm256_mul_ps(a, b);
+}
+SDPAI_INLINE vf64 vf64_mul(vf64 a, vf64 b) {
+  return _mm256_mul_pd(a, b);
+}
+SDPAI_INLINE vf32 vf32_div(vf32 a, vf32 b) {
+  return _mm256_div_ps(a, b);
+}
+SDPAI_INLINE vf64 vf64_div(vf64 a, vf64 b) {
+  return _mm256_div_pd(a, b);
+}
+SDPAI_INLINE vf32 vf32_fma(vf32 a, vf32 b, vf32 c) {
+  return _mm256_fmadd_ps(a, b, c);
+}
+SDPAI_INLINE vf64 vf64_fma(vf64 a, vf64 b, vf64 c) {
+  return _mm256_fmadd_pd(a, b, c);
+}
+SDPAI_INLINE vf32 vf32_fms(vf32 a, vf32 b, vf32 c) {
+  return _mm256_fmsub_ps(a, b, c);
+}
+SDPAI_INLINE vf64 vf64_fms(vf64 a, vf64 b, vf64 c) {
+  return _mm256_fmsub_pd(a, b, c);
+}
+SDPAI_INLINE vf32 vf32_fnma(vf32 a, vf32 b, vf32 c) {
+  return _mm256_fnmadd_ps(a, b, c);
+}
+SDPAI_INLINE vf64 vf64_fnma(vf64 a, vf64 b, vf64 c) {
+  return _mm256_fnmadd_pd(a, b, c);
+}
+SDPAI_INLINE vf32 vf32_max(vf32 a, vf32 b) {
+  return _mm256_max_ps(a, b);
+}
+SDPAI_INLINE vf64 vf64_max(vf64 a, vf64 b) {
+  return _mm256_max_pd(a, b);
+}
+SDPAI_INLINE vf32 vf32_min(vf32 a, vf32 b) {
+  return _mm256_min_ps(a, b);
+}
+SDPAI_INLINE vf64 vf64_min(vf64 a, vf64 b) {
+  return _mm256_min_pd(a, b);
+}
+
+SDPAI_INLINE vf32 vf32_abs(vf32 a) {
+  return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a);
+}
+SDPAI_INLINE vf64 vf64_abs(vf64 a) {
+  return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a);
+}
+SDPAI_INLINE vf32 vf32_with_sign(vf32 a, vf32 s) {
+  return _mm256_or_ps(a, _mm256_and_ps(_mm256_set1_ps(-0.0f), s));
+}
+SDPAI_INLINE vf64 vf64_with_sign(vf64 a, vf64 s) {
+  return _mm256_or_pd(a, _mm256_and_pd(_mm256_set1_pd(-0.0), s));
+}
+
+SDPAI_INLINE vf32 vf32_select_eq(vf32 a, vf32 b, vf32 yes, vf32 no) {
+  return _mm256_blendv_ps(no, yes, _mm256_cmp_ps(a, b, _CMP_EQ_OQ));
+}
+SDPAI_INLINE vf64 vf64_select_eq(vf64 a, vf64 b, vf64 yes, vf64 no) {
+  return _mm256_blendv_pd(no, yes, _mm256_cmp_pd(a, b, _CMP_EQ_OQ));
+}
+SDPAI_INLINE vf32 vf32_zero_where_less(vf32 v, vf32 a, vf32 b) {
+  return _mm256_andnot_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ), v);
+}
+SDPAI_INLINE vf64 vf64_zero_where_less(vf64 v, vf64 a, vf64 b) {
+  return _mm256_andnot_pd(_mm256_cmp_pd(a, b, _CMP_LT_OQ), v);
+}
+
+/* The first k bytes at p, zeros after them. There is no masked load of bytes. */
+SDPAI_INLINE uint64_t vec_bytes_part(const uint8_t *p, int k) {
+  uint64_t bytes = 0;
+  for (int i = 0; i < k; i++) bytes |= (uint64_t)p[i] << (8 * i);
+  return bytes;
+}
+
+/* Zero bytes become lanes of all ones, which choose `no`. */
+SDPAI_INLINE vf32 vf32_select_word(__m128i bytes, vf32 yes, vf32 no) {
+  __m128i zero = _mm_cmpeq_epi8(bytes, _mm_setzero_si128());
+  return _mm256_blendv_ps(yes, no, _mm256_castsi256_ps(_mm256_cvtepi8_epi32(zero)));
+}
+SDPAI_INLINE vf64 vf64_select_word(__m128i bytes, vf64 yes, vf64 no) {
+  __m128i zero = _mm_cmpeq_epi8(bytes, _mm_setzero_si128());
+  return _mm256_blendv_pd(yes, no, _mm256_castsi256_pd(_mm256_cvtepi8_epi64(zero)));
+}
+SDPAI_INLINE vf32 vf32_select_bytes(const uint8_t *p, vf32 yes, vf32 no) {
+  return vf32_select_word(_mm_loadl_epi64((const __m128i *)(const void *)p), yes, no);
+}
+SDPAI_INLINE vf64 vf64_select_bytes(const uint8_t *p, vf64 yes, vf64 no) {
+  int32_t bytes;
+  memcpy(&bytes, p, sizeof bytes);
+  return vf64_select_word(_mm_cvtsi32_si128(bytes), yes, no);
+}
+SDPAI_INLINE vf32 vf32_select_bytes_part(const uint8_t *p, int k, vf32 yes, vf32 no) {
+  return vf32_select_word(_mm_cvtsi64_si128((int64_t)vec_bytes_part(p, k)), yes, no);
+}
+SDPAI_INLINE vf64 vf64_select_bytes_part(const uint8_t *p, int k, vf64 yes, vf64 no) {
+  return vf64_select_word(_mm_cvtsi64_si128((int64_t)vec_bytes_part(p, k)), yes, no);
+}
+
+/* By way of doubles, which hold every index exactly: from 2^24 on a sum of floats would not. */
+SDPAI_INLINE vf64 vf64_index(int64_t t) {
+  return _mm256_add_pd(_mm256_set1_pd((double)t), _mm256_setr_pd(0, 1, 2, 3));
+}
+SDPAI_INLINE vf32 vf32_index(int64_t t) {
+  __m128 low = _mm256_cvtpd_ps(vf64_index(t));
+  __m128 high = _mm256_cvtpd_ps(vf64_index(t + 4));
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
+}
+
+/* As in vec_generic.h. */
+SDPAI_INLINE vf32 vf32_scale2(vf32 p, vf32 n) {
+  vf32 low = vf32_min(n, vf32_set1(127));
+  __m256i biased = _mm256_castps_si256(vf32_add(low, vf32_set1(0x1.8p23f + 127)));
+  p = vf32_fma(p, vf32_sub(n, low), p);
+  return vf32_mul(p, _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23)));
+}
+SDPAI_INLINE vf64 vf64_scale2(vf64 p, vf64 n) {
+  vf64 low = vf64_min(n, vf64_set1(1023));
+  __m256i biased = _mm256_castpd_si256(vf64_add(low, vf64_set1(0x1.8p52 + 1023)));
+  p = vf64_fma(p, vf64_sub(n, low), p);
+  return vf64_mul(p, _mm256_castsi256_pd(_mm256_slli_epi64(biased, 52)));
+}
+SDPAI_INLINE vf32 vf32_cap_for_scale2(vf32 a, vf32 limit) {
+  return vf32_min(limit, a);
+}
+SDPAI_INLINE vf64 vf64_cap_for_scale2(vf64 a, vf64 limit) {
+  return vf64_min(limit, a);
+}
+
+SDPAI_INLINE float vf32_reduce_add(vf32 v) {
+  __m128 half = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+  half = _mm_add_ps(half, _mm_movehl_ps(half, half));
+  return _mm_cvtss_f32(_mm_add_ss(half, _mm_movehdup_ps(half)));
+}
+SDPAI_INLINE double vf64_reduce_add(vf64 v) {
+  __m128d half = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+  return _mm_cvtsd_f64(_mm_add_sd(half, _mm_unpackhi_pd(half, half)));
+}
+SDPAI_INLINE float vf32_reduce_max(vf32 v) {
+  __m128 half = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+  half = _mm_max_ps(half, _mm_movehl_ps(half, half));
+  return _mm_cvtss_f32(_mm_max_ss(half, _mm_movehdup_ps(half)));
+}
+SDPAI_INLINE double vf64_reduce_max(vf64 v) {
+  __m128d half = _mm_max_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+  return _mm_cvtsd_f64(_mm_max_sd(half, _mm_unpackhi_pd(half, half)));
+}
+
+#endif

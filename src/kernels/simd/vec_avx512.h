@@ -1,0 +1,213 @@
+/* vec_avx512.h - the vector operations in AVX-512 F, DQ, BW, VL: 16 floats, 8 doubles
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Contracts: vec_generic.h. Parts of a vector go through mask registers; lanes left out are not
+ * touched in memory.
+ */
+#ifndef SDPAI_VEC_AVX512_H
+#define SDPAI_VEC_AVX512_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+#include "runtime/compiler.h"
+
+typedef __m512 vf32;
+typedef __m512d vf64;
+enum { vf32_lanes = 16, vf64_lanes = 8 };
+
+SDPAI_INLINE __mmask16 vf32_part_mask(int k) {
+  return (__mmask16)((1u << k) - 1);
+}
+SDPAI_INLINE __mmask8 vf64_part_mask(int k) {
+  return (__mmask8)((1u << k) - 1);
+}
+
+SDPAI_INLINE vf32 vf32_set1(float a) {
+  return _mm512_set1_ps(a);
+}
+SDPAI_INLINE vf64 vf64_set1(double a) {
+  return _mm512_set1_pd(a);
+}
+SDPAI_INLINE vf32 vf32_load(const float *p) {
+  return _mm512_loadu_ps(p);
+}
+SDPAI_INLINE vf64 vf64_load(const double *p) {
+  return _mm512_loadu_pd(p);
+}
+SDPAI_INLINE void vf32_store(float *p, vf32 v) {
+  _mm512_storeu_ps(p, v);
+}
+SDPAI_INLINE void vf64_store(double *p, vf64 v) {
+  _mm512_storeu_pd(p, v);
+}
+
+SDPAI_INLINE vf32 vf32_load_part(const float *p, int k) {
+  return _mm512_maskz_loadu_ps(vf32_part_mask(k), p);
+}
+SDPAI_INLINE vf64 vf64_load_part(const double *p, int k) {
+  return _mm512_maskz_loadu_pd(vf64_part_mask(k), p);
+}
+SDPAI_INLINE void vf32_store_part(float *p, int k, vf32 v) {
+  _mm512_mask_storeu_ps(p, vf32_part_mask(k), v);
+}
+SDPAI_INLINE void vf64_store_part(double *p, int k, vf64 v) {
+  _mm512_mask_storeu_pd(p, vf64_part_mask(k), v);
+}
+SDPAI_INLINE vf32 vf32_select_part(int k, vf32 yes, vf32 no) {
+  return _mm512_mask_mov_ps(no, vf32_part_mask(k), yes);
+}
+SDPAI_INLINE vf64 vf64_select_part(int k, vf64 yes, vf64 no) {
+  return _mm512_mask_mov_pd(no, vf64_part_mask(k), yes);
+}
+
+SDPAI_INLINE vf32 vf32_add(vf32 a, vf32 b) {
+  return _mm512_add_ps(a, b);
+}
+SDPAI_INLINE vf64 vf64_add(vf64 a, vf64 b) {
+  return _mm512_add_pd(a, b);
+}
+SDPAI_INLINE vf32 vf32_sub(vf32 a, vf32 b) {
+  return _mm512_sub_ps(a, b);
+}
+SDPAI_INLINE vf64 vf64_sub(vf64 a, vf64 b) {
+  return _mm512_sub_pd(a, b);
+}
+SDPAI_INLINE vf32 vf32_mul(vf32 a, vf32 b) {
+  return _mm512_mul_ps(a, b);
+}
+SDPAI_INLINE vf64 vf64_mul(vf64 a, vf64 b) {
+  return _mm512_mul_pd(a, b);
+}
+SDPAI_INLINE vf32 vf32_div(vf32 a, vf32 b) {
+  return _mm512_div_ps(a, b);
+}
+SDPAI_INLINE vf64 vf64_div(vf64 a, vf64 b) {
+  return _mm512_div_pd(a, b);
+}
+SDPAI_INLINE vf32 vf32_fma(vf32 a, vf32 b, vf32 c) {
+  return _mm512_fmadd_ps(a, b, c);
+}
+SDPAI_INLINE vf64 vf64_fma(vf64 a, vf64 b, vf64 c) {
+  return _mm512_fmadd_pd(a, b, c);
+}
+SDPAI_INLINE vf32 vf32_fms(vf32 a, vf32 b, vf32 c) {
+  return _mm512_fmsub_ps(a, b, c);
+}
+SDPAI_INLINE vf64 vf64_fms(vf64 a, vf64 b, vf64 c) {
+  return _mm512_fmsub_pd(a, b, c);
+}
+SDPAI_INLINE vf32 vf32_fnma(vf32 a, vf32 b, vf32 c) {
+  return _mm512_fnmadd_ps(a, b, c);
+}
+SDPAI_INLINE vf64 vf64_fnma(vf64 a, vf64 b, vf64 c) {
+  return _mm512_fnmadd_pd(a, b, c);
+}
+SDPAI_INLINE vf32 vf32_max(vf32 a, vf32 b) {
+  return _mm512_max_ps(a, b);
+}
+SDPAI_INLINE vf64 vf64_max(vf64 a, vf64 b) {
+  return _mm512_max_pd(a, b);
+}
+SDPAI_INLINE vf32 vf32_min(vf32 a, vf32 b) {
+  return _mm512_min_ps(a, b);
+}
+SDPAI_INLINE vf64 vf64_min(vf64 a, vf64 b) {
+  return _mm512_min_pd(a, b);
+}
+
+SDPAI_INLINE vf32 vf32_abs(vf32 a) {
+  return _mm512_andnot_ps(_mm512_set1_ps(-0.0f), a);
+}
+SDPAI_INLINE vf64 vf64_abs(vf64 a) {
+  return _mm512_andnot_pd(_mm512_set1_pd(-0.0), a);
+}
+SDPAI_INLINE vf32 vf32_with_sign(vf32 a, vf32 s) {
+  return _mm512_or_ps(a, _mm512_and_ps(_mm512_set1_ps(-0.0f), s));
+}
+SDPAI_INLINE vf64 vf64_with_sign(vf64 a, vf64 s) {
+  return _mm512_or_pd(a, _mm512_and_pd(_mm512_set1_pd(-0.0), s));
+}
+
+SDPAI_INLINE vf32 vf32_select_eq(vf32 a, vf32 b, vf32 yes, vf32 no) {
+  return _mm512_mask_mov_ps(no, _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ), yes);
+}
+SDPAI_INLINE vf64 vf64_select_eq(vf64 a, vf64 b, vf64 yes, vf64 no) {
+  return _mm512_mask_mov_pd(no, _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ), yes);
+}
+SDPAI_INLINE vf32 vf32_zero_where_less(vf32 v, vf32 a, vf32 b) {
+  return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ), v);
+}
+SDPAI_INLINE vf64 vf64_zero_where_less(vf64 v, vf64 a, vf64 b) {
+  return _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(a, b, _CMP_NLT_UQ), v);
+}
+
+SDPAI_INLINE vf32 vf32_select_bytes(const uint8_t *p, vf32 yes, vf32 no) {
+  __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+  return _mm512_mask_mov_ps(no, _mm_test_epi8_mask(bytes, bytes), yes);
+}
+SDPAI_INLINE vf64 vf64_select_bytes(const uint8_t *p, vf64 yes, vf64 no) {
+  __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)p);
+  return _mm512_mask_mov_pd(no, (__mmask8)_mm_test_epi8_mask(bytes, bytes), yes);
+}
+SDPAI_INLINE vf32 vf32_select_bytes_part(const uint8_t *p, int k, vf32 yes, vf32 no) {
+  __m128i bytes = _mm_maskz_loadu_epi8(vf32_part_mask(k), p);
+  return _mm512_mask_mov_ps(no, _mm_test_epi8_mask(bytes, bytes), yes);
+}
+SDPAI_INLINE vf64 vf64_select_bytes_part(const uint8_t *p, int k, vf64 yes, vf64 no) {
+  __m128i bytes = _mm_maskz_loadu_epi8(vf64_part_mask(k), p);
+  return _mm512_mask_mov_pd(no, (__mmask8)_mm_test_epi8_mask(bytes, bytes), yes);
+}
+
+/* By way of doubles, which hold every index exactly: from 2^24 on a sum of floats would not. */
+SDPAI_INLINE vf64 vf64_index(int64_t t) {
+  return _mm512_add_pd(_mm512_set1_pd((double)t), _mm512_setr_pd(0, 1, 2, 3, 4, 5, 6, 7));
+}
+SDPAI_INLINE vf32 vf32_index(int64_t t) {
+  __m256 low = _mm512_cvtpd_ps(vf64_index(t));
+  __m256 high = _mm512_cvtpd_ps(vf64_index(t + 8));
+  return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+}
+
+/* VSCALEF takes any n, and gives +infinity for n = +infinity even where p is NaN (Intel's manual,
+ * table of its special cases), so the argument of an exponential needs no cap. */
+SDPAI_INLINE vf32 vf32_scale2(vf32 p, vf32 n) {
+  return _mm512_scalef_ps(p, n);
+}
+SDPAI_INLINE vf64 vf64_scale2(vf64 p, vf64 n) {
+  return _mm512_scalef_pd(p, n);
+}
+SDPAI_INLINE vf32 vf32_cap_for_scale2(vf32 a, vf32 limit) {
+  (void)limit;
+  return a;
+}
+SDPAI_INLINE vf64 vf64_cap_for_scale2(vf64 a, vf64 limit) {
+  (void)limit;
+  return a;
+}
+
+SDPAI_INLINE float vf32_reduce_add(vf32 v) {
+  __m256 half = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+  __m128 part = _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+  part = _mm_add_ps(part, _mm_movehl_ps(part, part));
+  return _mm_cvtss_f32(_mm_add_ss(part, _mm_movehdup_ps(part)));
+}
+SDPAI_INLINE double vf64_reduce_add(vf64 v) {
+  __m256d half = _mm256_add_pd(_mm512_castpd512_pd256(v), _mm512_extractf64x4_pd(v, 1));
+  __m128d part = _mm_add_pd(_mm256_castpd256_pd128(half), _mm256_extractf128_pd(half, 1));
+  return _mm_cvtsd_f64(_mm_add_sd(part, _mm_unpackhi_pd(part, part)));
+}
+SDPAI_INLINE float vf32_reduce_max(vf32 v) {
+  __m256 half = _mm256_max_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+  __m128 part = _mm_max_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+  part = _mm_max_ps(part, _mm_movehl_ps(part, part));
+  return _mm_cvtss_f32(_mm_max_ss(part, _mm_movehdup_ps(part)));
+}
+SDPAI_INLINE double vf64_reduce_max(vf64 v) {
+  __m256d half = _mm256_max_pd(_mm512_castpd512_pd256(v), _mm512_extractf64x4_pd(v, 1));
+  __m128d part = _mm_max_pd(_mm256_castpd256_pd128(half), _mm256_extractf128_pd(half, 1));
+  return _mm_cvtsd_f64(_mm_max_sd(part, _mm_unpackhi_pd(part, part)));
+}
+
+#endif

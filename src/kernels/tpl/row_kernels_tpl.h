@@ -1,0 +1,28 @@
+/* row_kernels_tpl.h - the kernels of one type; clears the type's parameters at its end
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Template: see kernels_tpl.h.
+ */
+#include "kernels/tpl/exp_tpl.h"
+#include "kernels/tpl/row_reduce_tpl.h"
+#include "kernels/tpl/row_scores_tpl.h"
+#include "kernels/tpl/row_exp_tpl.h"
+#include "kernels/tpl/row_map_tpl.h"
+#include "kernels/tpl/product_tpl.h"
+
+#undef real
+#undef vec
+#undef V
+#undef LANES
+#undef SCORE
+#undef KERNEL
+#undef EXP_MIN
+#undef EXP_CAP
+#undef TANH_CAP
+#undef LOG2_E
+#undef LN2_HIGH
+#undef LN2_LOW
+#undef ROUND_MAGIC
+#undef EXP_G_HIGHEST
+#undef EXP_G_LOWER

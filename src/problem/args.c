@@ -1,0 +1,147 @@
+/* args.c - the public args struct: which pointers must be there, and the numbers in the small
+ * arrays
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "problem/problem.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What makes a tensor empty, so that its pointer may be NULL, as bits; and the alignment of its
+ * elements. */
+enum {
+  NO_BATCH = 1,
+  NO_HEADS = 2,
+  NO_KV_HEADS = 4,
+  NO_ROWS = 8,
+  NO_KEYS = 16,
+  NO_KEY_DIM = 32,
+  NO_VALUE_DIM = 64,
+  NO_OUTPUT = 128 /* V is not read then */
+};
+enum { ALIGN_DATA, ALIGN_COMPUTE, ALIGN_BYTE, ALIGN_INT64 };
+
+struct pointer_rule {
+  const char *field;
+  size_t pointer;    /* offset in sdpa_args */
+  uint32_t declared; /* by this feature; 0: always, unless `absent` */
+  uint32_t absent;
+  uint8_t optional; /* may be NULL if one of these holds */
+  uint8_t align;
+};
+
+#define SDPAI_AT(field) #field, offsetof(sdpa_args, field)
+#define SDPAI_PAIRS     (NO_BATCH | NO_HEADS | NO_ROWS | NO_KEYS)
+static const struct pointer_rule pointer_rules[] = {
+    {SDPAI_AT(query), 0, 0, NO_BATCH | NO_HEADS | NO_ROWS | NO_KEY_DIM, ALIGN_DATA},
+    {SDPAI_AT(key), 0, 0, NO_BATCH | NO_KV_HEADS | NO_KEYS | NO_KEY_DIM, ALIGN_DATA},
+    {SDPAI_AT(value), 0, 0, NO_BATCH | NO_KV_HEADS | NO_KEYS | NO_VALUE_DIM | NO_OUTPUT,
+     ALIGN_DATA},
+    {SDPAI_AT(output), 0, SDPA_NO_OUTPUT, NO_BATCH | NO_HEADS | NO_ROWS | NO_VALUE_DIM, ALIGN_DATA},
+    {SDPAI_AT(mask), SDPA_MASK, 0, SDPAI_PAIRS, ALIGN_BYTE},
+    {SDPAI_AT(bias), SDPA_BIAS, 0, SDPAI_PAIRS, ALIGN_DATA},
+    {SDPAI_AT(alibi_slopes), SDPA_ALIBI, 0, NO_HEADS, ALIGN_COMPUTE},
+    {SDPAI_AT(sinks), SDPA_SINKS, 0, NO_HEADS, ALIGN_COMPUTE},
+    {SDPAI_AT(key_lens), SDPA_KEY_LENS, 0, NO_BATCH, ALIGN_INT64},
+    {SDPAI_AT(query_lens), SDPA_QUERY_LENS, 0, NO_BATCH, ALIGN_INT64},
+    {SDPAI_AT(offsets), SDPA_OFFSETS, 0, NO_BATCH, ALIGN_INT64},
+    {SDPAI_AT(weights), SDPA_WEIGHTS, 0, SDPAI_PAIRS, ALIGN_COMPUTE},
+    {SDPAI_AT(scores), SDPA_SCORES, 0, SDPAI_PAIRS, ALIGN_COMPUTE},
+    {SDPAI_AT(lse), SDPA_LSE, 0, NO_BATCH | NO_HEADS | NO_ROWS, ALIGN_COMPUTE},
+};
+
+static uint8_t empty_dimensions(const struct sdpai_problem *p) {
+  return (uint8_t)((p->batch == 0 ? NO_BATCH : 0) | (p->query_heads == 0 ? NO_HEADS : 0) |
+                   (p->kv_heads == 0 ? NO_KV_HEADS : 0) | (p->query_len == 0 ? NO_ROWS : 0) |
+                   (p->key_len == 0 ? NO_KEYS : 0) | (p->key_dim == 0 ? NO_KEY_DIM : 0) |
+                   (p->value_dim == 0 ? NO_VALUE_DIM : 0) |
+                   (p->features & SDPA_NO_OUTPUT ? NO_OUTPUT : 0));
+}
+
+static sdpa_status check_pointers(const struct sdpai_problem *p, const sdpa_args *a,
+                                  struct sdpai_report *report) {
+  const uint8_t empty = empty_dimensions(p);
+  const size_t aligns[] = {[ALIGN_DATA] = p->element,
+                           [ALIGN_COMPUTE] =
+                               p->compute == SDPA_F32 ? sizeof(float) : sizeof(double),
+                           [ALIGN_BYTE] = 1,
+                           [ALIGN_INT64] = sizeof(int64_t)};
+  for (size_t i = 0; i < sizeof pointer_rules / sizeof *pointer_rules; i++) {
+    const struct pointer_rule *rule = &pointer_rules[i];
+    const void *pointer;
+    memcpy(&pointer, (const char *)a + rule->pointer, sizeof pointer);
+    const int declared =
+        rule->declared ? (p->features & rule->declared) != 0 : !(p->features & rule->absent);
+    if (!pointer && declared && !(rule->optional & empty))
+      return sdpai_fail(report, SDPA_ERROR_NULL,
+                        "%s is NULL; expected the tensor that the problem declares", rule->field);
+    if (pointer && !declared)
+      return sdpai_fail(report, SDPA_ERROR_UNDECLARED,
+                        "%s is %p; expected NULL, since the problem does not declare it",
+                        rule->field, pointer);
+    if ((uintptr_t)pointer & (aligns[rule->align] - 1))
+      return sdpai_fail(report, SDPA_ERROR_ALIGNMENT,
+                        "%s is %p; expected a multiple of its element's %zu bytes", rule->field,
+                        pointer, aligns[rule->align]);
+  }
+  return SDPA_OK;
+}
+
+static sdpa_status check_lens(const char *field, const int64_t *lens, int64_t batch,
+                              int64_t capacity, struct sdpai_report *report) {
+  for (int64_t b = 0; lens && b < batch; b++)
+    if (lens[b] < 0 || lens[b] > capacity)
+      return sdpai_fail(report, SDPA_ERROR_VALUE, "%s[%lld] is %lld; expected 0 to %lld", field,
+                        (long long)b, (long long)lens[b], (long long)capacity);
+  return SDPA_OK;
+}
+
+static sdpa_status check_slopes(const struct sdpai_problem *p, const void *slopes,
+                                struct sdpai_report *report) {
+  for (int64_t h = 0; slopes && h < p->query_heads; h++) {
+    double slope =
+        p->compute == SDPA_F32 ? (double)((const float *)slopes)[h] : ((const double *)slopes)[h];
+    if (!isfinite(slope))
+      return sdpai_fail(report, SDPA_ERROR_VALUE,
+                        "alibi_slopes[%lld] is %g; expected a finite number", (long long)h, slope);
+  }
+  return SDPA_OK;
+}
+
+sdpa_status sdpai_args_read(const struct sdpai_problem *problem, const sdpa_args *args,
+                            struct sdpai_args *result, struct sdpai_report *report) {
+  if (!args)
+    return sdpai_fail(report, SDPA_ERROR_NULL, "args is NULL; expected a pointer to an sdpa_args");
+  sdpa_args copy = {0};
+  const void *view = NULL;
+  sdpa_status status = sdpai_struct_read("sdpa_args", args, args->size, SDPAI_ARGS_BASELINE,
+                                         sizeof copy, &copy, &view, report);
+  if (status != SDPA_OK) return status;
+  const sdpa_args *a = view;
+  if (a->reserved0 != 0)
+    return sdpai_fail(report, SDPA_ERROR_VALUE, "reserved0 is %u; expected 0",
+                      (unsigned)a->reserved0);
+  status = check_pointers(problem, a, report);
+  if (status == SDPA_OK)
+    status = check_lens("key_lens", a->key_lens, problem->batch, problem->key_len, report);
+  if (status == SDPA_OK)
+    status = check_lens("query_lens", a->query_lens, problem->batch, problem->query_len, report);
+  if (status == SDPA_OK) status = check_slopes(problem, a->alibi_slopes, report);
+  if (status != SDPA_OK) return status;
+  *result = (struct sdpai_args){.query = a->query,
+                                .key = a->key,
+                                .value = a->value,
+                                .output = a->output,
+                                .mask = a->mask,
+                                .bias = a->bias,
+                                .alibi_slopes = a->alibi_slopes,
+                                .sinks = a->sinks,
+                                .key_lens = a->key_lens,
+                                .query_lens = a->query_lens,
+                                .offsets = a->offsets,
+                                .weights = a->weights,
+                                .scores = a->scores,
+                                .lse = a->lse};
+  return SDPA_OK;
+}

@@ -1,0 +1,24 @@
+/* dtype.c - the table of data types
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "problem/dtype.h"
+
+#include <sdpa/sdpa.h>
+
+static const struct sdpai_dtype dtypes[] = {
+    {SDPA_F64, SDPA_F64, 8, 1, "f64"},
+    {SDPA_F32, SDPA_F32, 4, 1, "f32"},
+    {SDPA_BF16, SDPA_F32, 2, 0, "bf16"},
+    {SDPA_F16, SDPA_F32, 2, 0, "f16"},
+};
+
+const struct sdpai_dtype *sdpai_dtype(uint32_t id) {
+  for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+    if (dtypes[i].id == id) return &dtypes[i];
+  return NULL;
+}
+
+double sdpai_dtype_round(uint32_t compute, double value) {
+  return compute == SDPA_F32 ? (double)(float)value : value;
+}

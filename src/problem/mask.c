@@ -1,0 +1,95 @@
+/* mask.c - which keys a query row may attend: the one table of masks
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "problem/mask.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "runtime/checked_math.h"
+
+/* One kind of mask. `narrow` cuts the interval of a row whose aligned key is p; `exclude` clears
+ * the bytes of the keys it excludes one by one. Either may be NULL. */
+struct mask_kind {
+  uint32_t feature;
+  void (*narrow)(const struct sdpai_mask_view *view, int64_t p, struct sdpai_interval *keys);
+  void (*exclude)(const struct sdpai_mask_view *view, int64_t row, struct sdpai_interval keys,
+                  uint8_t *allowed);
+};
+
+/* Causal has become window_right <= 0 in problem.c, so one function serves both. */
+static void narrow_window(const struct sdpai_mask_view *view, int64_t p,
+                          struct sdpai_interval *keys) {
+  const struct sdpai_problem *problem = view->problem;
+  if (problem->window_left != INT64_MAX)
+    keys->begin = sdpai_max(keys->begin, sdpai_saturating_add(p, -problem->window_left));
+  if (problem->window_right != INT64_MAX) {
+    int64_t last = sdpai_saturating_add(p, problem->window_right);
+    keys->end = sdpai_min(keys->end, sdpai_saturating_add(last, 1));
+  }
+}
+
+static void exclude_mask(const struct sdpai_mask_view *view, int64_t row,
+                         struct sdpai_interval keys, uint8_t *allowed) {
+  const sdpa_strides *strides = &view->problem->mask;
+  const uint8_t *mask = view->mask + row * strides->row + keys.begin * strides->col;
+  for (int64_t t = 0; t < keys.end - keys.begin; t++)
+    if (mask[t * strides->col] == 0) allowed[t] = 0;
+}
+
+static void exclude_bias(const struct sdpai_mask_view *view, int64_t row,
+                         struct sdpai_interval keys, uint8_t *allowed) {
+  const sdpa_strides *strides = &view->problem->bias;
+  int64_t first = row * strides->row + keys.begin * strides->col;
+  if (view->problem->type == SDPA_F32) {
+    const float *bias = (const float *)(const void *)view->bias + first;
+    for (int64_t t = 0; t < keys.end - keys.begin; t++)
+      if (bias[t * strides->col] == -INFINITY) allowed[t] = 0;
+  } else {
+    const double *bias = (const double *)(const void *)view->bias + first;
+    for (int64_t t = 0; t < keys.end - keys.begin; t++)
+      if (bias[t * strides->col] == -(double)INFINITY) allowed[t] = 0;
+  }
+}
+
+static const struct mask_kind mask_kinds[] = {
+    {SDPA_CAUSAL | SDPA_WINDOW, narrow_window, NULL},
+    {SDPA_MASK, NULL, exclude_mask},
+    {SDPA_BIAS, NULL, exclude_bias},
+};
+enum { MASK_KINDS = sizeof mask_kinds / sizeof *mask_kinds };
+
+void sdpai_mask_view(const struct sdpai_problem *problem, const struct sdpai_args *args,
+                     int64_t batch, int64_t head, struct sdpai_mask_view *view) {
+  view->problem = problem;
+  view->mask =
+      args->mask ? args->mask + batch * problem->mask.batch + head * problem->mask.head : NULL;
+  view->bias = args->bias ? (const char *)args->bias +
+                                (batch * problem->bias.batch + head * problem->bias.head) *
+                                    (int64_t)problem->element
+                          : NULL;
+  view->query_len = sdpai_query_length(problem, args, batch);
+  view->key_len = sdpai_key_length(problem, args, batch);
+  view->offset = sdpai_alignment_offset(problem, args, batch);
+}
+
+struct sdpai_interval sdpai_mask_interval(const struct sdpai_mask_view *view, int64_t row) {
+  struct sdpai_interval keys = {0, view->key_len};
+  if (row >= view->query_len) keys.end = 0;
+  int64_t p = sdpai_saturating_add(row, view->offset);
+  for (int i = 0; i < MASK_KINDS; i++)
+    if ((view->problem->features & mask_kinds[i].feature) && mask_kinds[i].narrow)
+      mask_kinds[i].narrow(view, p, &keys);
+  if (keys.end <= keys.begin) keys.begin = keys.end = 0;
+  return keys;
+}
+
+void sdpai_mask_allowed(const struct sdpai_mask_view *view, int64_t row, struct sdpai_interval keys,
+                        uint8_t *allowed) {
+  if (keys.end <= keys.begin) return;
+  memset(allowed, 1, (size_t)(keys.end - keys.begin));
+  for (int i = 0; i < MASK_KINDS; i++)
+    if ((view->problem->features & mask_kinds[i].feature) && mask_kinds[i].exclude)
+      mask_kinds[i].exclude(view, row, keys, allowed);
+}

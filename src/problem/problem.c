@@ -1,0 +1,128 @@
+/* problem.c - the public problem struct: reading, contiguous strides, lengths of a batch entry
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "problem/problem.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "problem/dtype.h"
+#include "runtime/checked_math.h"
+
+sdpa_status sdpai_struct_read(const char *name, const void *source, uint32_t size, size_t baseline,
+                              size_t full, void *copy, const void **view,
+                              struct sdpai_report *report) {
+  if (size < baseline)
+    return sdpai_fail(report, SDPA_ERROR_STRUCT_SIZE,
+                      "%s.size is %u; expected at least %zu, its size in 0.1", name, (unsigned)size,
+                      baseline);
+  for (size_t i = full; i < size; i++)
+    if (((const unsigned char *)source)[i] != 0)
+      return sdpai_fail(
+          report, SDPA_ERROR_STRUCT_SIZE,
+          "%s.size is %u, and byte %zu, which this version does not know, is not 0; expected "
+          "zeros from byte %zu on",
+          name, (unsigned)size, i, full);
+  *view = source;
+  if (size < full) {
+    memcpy(copy, source, size);
+    *view = copy;
+  }
+  return SDPA_OK;
+}
+
+/* Causal allows j <= p, which is a right window of 0; the narrower of the two holds. */
+static void read_windows(const sdpa_problem *problem, struct sdpai_problem *result) {
+  result->window_left = result->window_right = INT64_MAX;
+  if (problem->features & SDPA_WINDOW) {
+    if (problem->window_left >= 0) result->window_left = problem->window_left;
+    if (problem->window_right >= 0) result->window_right = problem->window_right;
+  }
+  if (problem->features & SDPA_CAUSAL) result->window_right = 0;
+}
+
+static void read_sizes(const sdpa_problem *problem, struct sdpai_problem *result) {
+  result->batch = problem->batch;
+  result->query_heads = problem->query_heads;
+  result->kv_heads = problem->kv_heads;
+  result->group = problem->query_heads > 0 ? problem->query_heads / problem->kv_heads : 1;
+  result->query_len = problem->query_len;
+  result->key_len = problem->key_len;
+  result->key_dim = problem->key_dim;
+  result->value_dim = problem->value_dim;
+}
+
+static void read_scalars(const sdpa_problem *problem, struct sdpai_problem *result) {
+  double scale = 1;
+  if (problem->features & SDPA_SCALE) {
+    scale = problem->scale;
+  } else if (problem->key_dim > 0) {
+    scale = 1 / sqrt((double)problem->key_dim);
+  }
+  result->scale = sdpai_dtype_round(result->compute, scale);
+  result->softcap = sdpai_dtype_round(result->compute, problem->softcap);
+}
+
+static void read_strides(const sdpa_problem *problem, struct sdpai_problem *result) {
+  result->query = problem->query;
+  result->key = problem->key;
+  result->value = problem->value;
+  result->output = problem->output;
+  result->mask = problem->mask;
+  result->bias = problem->bias;
+  result->weights = problem->weights;
+  result->scores = problem->scores;
+  result->lse = problem->lse;
+}
+
+sdpa_status sdpai_problem_read(const sdpa_problem *problem, struct sdpai_problem *result,
+                               struct sdpai_report *report) {
+  if (!problem)
+    return sdpai_fail(report, SDPA_ERROR_NULL,
+                      "problem is NULL; expected a pointer to an sdpa_problem");
+  sdpa_problem copy;
+  if (problem->size < sizeof copy) memset(&copy, 0, sizeof copy);
+  const void *view = NULL;
+  sdpa_status status = sdpai_struct_read("sdpa_problem", problem, problem->size,
+                                         SDPAI_PROBLEM_BASELINE, sizeof copy, &copy, &view, report);
+  if (status == SDPA_OK) status = sdpai_validate_problem(view, report);
+  if (status != SDPA_OK) return status;
+  problem = view;
+
+  const struct sdpai_dtype *type = sdpai_dtype(problem->query_type);
+  result->features = problem->features;
+  result->type = type->id;
+  result->compute = type->compute;
+  result->element = (uint32_t)type->bytes;
+  result->alignment = problem->alignment;
+  result->score_stage = problem->score_stage;
+  result->offset = problem->offset;
+  read_sizes(problem, result);
+  read_scalars(problem, result);
+  read_windows(problem, result);
+  read_strides(problem, result);
+  return SDPA_OK;
+}
+
+int64_t sdpai_query_length(const struct sdpai_problem *problem, const struct sdpai_args *args,
+                           int64_t batch) {
+  return args->query_lens ? args->query_lens[batch] : problem->query_len;
+}
+
+int64_t sdpai_key_length(const struct sdpai_problem *problem, const struct sdpai_args *args,
+                         int64_t batch) {
+  return args->key_lens ? args->key_lens[batch] : problem->key_len;
+}
+
+int64_t sdpai_alignment_offset(const struct sdpai_problem *problem, const struct sdpai_args *args,
+                               int64_t batch) {
+  switch (problem->alignment) {
+  case SDPA_ALIGN_BOTTOM_RIGHT:
+    return sdpai_key_length(problem, args, batch) - sdpai_query_length(problem, args, batch);
+  case SDPA_ALIGN_OFFSET:
+    return args->offsets ? args->offsets[batch] : problem->offset;
+  default:
+    return 0;
+  }
+}

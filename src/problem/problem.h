@@ -1,0 +1,91 @@
+/* problem.h - the checked problem that engines work from
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The files of problem/ are the only ones that read the public structs. What comes out is complete
+ * (defaults filled in), consistent, and safe to compute addresses from.
+ */
+#ifndef SDPAI_PROBLEM_H
+#define SDPAI_PROBLEM_H
+
+#include <stddef.h>
+
+#include <sdpa/sdpa.h>
+
+#include "runtime/alloc.h"
+#include "runtime/report.h"
+
+struct sdpai_problem {
+  uint32_t features; /* SDPA_CAUSAL ... */
+  uint32_t type;     /* of query, key, value, output and bias: SDPA_F32 or SDPA_F64 */
+  uint32_t compute;  /* of scores, weights, lse, slopes, sinks */
+  uint32_t element;  /* bytes of one element of `type` */
+  uint32_t alignment, score_stage;
+  int64_t batch, query_heads, kv_heads,
+      group; /* group = query heads per kv head, 1 if there is none */
+  int64_t query_len, key_len, key_dim, value_dim;
+  double scale, softcap;             /* in the compute type; softcap 0: off */
+  int64_t window_left, window_right; /* INT64_MAX: unbounded; causal is window_right 0 at most */
+  int64_t offset;
+  sdpa_strides query, key, value, output, mask, bias, weights, scores, lse;
+};
+
+/* Where the data is, after every check. An undeclared tensor is NULL; `bias` etc. as in sdpa_args.
+ */
+struct sdpai_args {
+  const void *query, *key, *value;
+  void *output;
+  const uint8_t *mask;
+  const void *bias, *alibi_slopes, *sinks;
+  const int64_t *key_lens, *query_lens, *offsets;
+  void *weights, *scores, *lse;
+};
+
+struct sdpai_options {
+  uint32_t engine, isa, precision;
+  int32_t threads;
+  sdpa_parallel_for parallel_for;
+  void *parallel_ctx;
+  struct sdpai_allocator allocator;
+};
+
+/* Public struct -> checked one. On an error nothing is written to *result; the report, if any, gets
+ * the sentence. `options` may be NULL: all defaults. */
+sdpa_status sdpai_problem_read(const sdpa_problem *problem, struct sdpai_problem *result,
+                               struct sdpai_report *report);
+sdpa_status sdpai_options_read(const sdpa_options *options, struct sdpai_options *result,
+                               struct sdpai_report *report);
+sdpa_status sdpai_args_read(const struct sdpai_problem *problem, const sdpa_args *args,
+                            struct sdpai_args *result, struct sdpai_report *report);
+
+/* Every check of a problem of full size (validate.c). */
+sdpa_status sdpai_validate_problem(const sdpa_problem *problem, struct sdpai_report *report);
+
+/* Sizes of the public structs in 0.1: they end with these fields. Never change these lines. */
+#define SDPAI_PROBLEM_BASELINE (offsetof(sdpa_problem, lse) + sizeof(sdpa_strides))
+#define SDPAI_OPTIONS_BASELINE (offsetof(sdpa_options, alloc_ctx) + sizeof(void *))
+#define SDPAI_ARGS_BASELINE    (offsetof(sdpa_args, lse) + sizeof(void *))
+
+/* The size-field rule of all public input structs (Linux's, openat2(2)): `size` below `baseline`
+ * (the size in 0.1) is an error; between that and `full` the rest is zero; above `full` the unknown
+ * tail must be zero. *view becomes a struct of full size: *source itself, or *copy (`full` zero
+ * bytes) filled from it. */
+sdpa_status sdpai_struct_read(const char *name, const void *source, uint32_t size, size_t baseline,
+                              size_t full, void *copy, const void **view,
+                              struct sdpai_report *report);
+
+/* Contiguous strides of problem->query .. lse in `layout`; on an error the problem is untouched. */
+sdpa_status sdpai_problem_layout(sdpa_problem *problem, uint32_t layout);
+sdpa_status sdpai_problem_broadcast(const sdpa_problem *problem, int32_t rank, const int64_t *shape,
+                                    sdpa_strides *strides);
+
+/* Lengths and alignment of one batch entry. */
+int64_t sdpai_query_length(const struct sdpai_problem *problem, const struct sdpai_args *args,
+                           int64_t batch);
+int64_t sdpai_key_length(const struct sdpai_problem *problem, const struct sdpai_args *args,
+                         int64_t batch);
+/* p of row 0: the key that row 0 is aligned with. */
+int64_t sdpai_alignment_offset(const struct sdpai_problem *problem, const struct sdpai_args *args,
+                               int64_t batch);
+
+#endif

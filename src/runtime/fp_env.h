@@ -1,0 +1,50 @@
+/* fp_env.h - the default floating-point environment for the length of a call
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Semantics rule 20: a call computes to nearest, without flush-to-zero, traps masked, and leaves
+ * rounding mode, FTZ/DAZ, traps and exception flags as it found them. Between enter and leave call
+ * functions that are not inlined, so that no arithmetic moves across.
+ */
+#ifndef SDPAI_FP_ENV_H
+#define SDPAI_FP_ENV_H
+
+#include "runtime/compiler.h"
+
+#if defined(__SSE2__)
+/* All of the library's arithmetic runs in SSE/AVX registers: MXCSR is the whole state. Writing it
+ * is about ten times cheaper than fesetenv(), which counts at n = 3. */
+#include <xmmintrin.h>
+
+struct sdpai_fp_env {
+  unsigned int mxcsr;
+};
+
+SDPAI_INLINE void sdpai_fp_enter(struct sdpai_fp_env *saved) {
+  const unsigned int reset_value = 0x1f80; /* Intel SDM vol. 1, 10.2.3: MXCSR at reset */
+  saved->mxcsr = _mm_getcsr();
+  if (saved->mxcsr != reset_value) _mm_setcsr(reset_value);
+}
+
+SDPAI_INLINE void sdpai_fp_leave(const struct sdpai_fp_env *saved) {
+  _mm_setcsr(saved->mxcsr);
+}
+
+#else
+#include <fenv.h>
+
+struct sdpai_fp_env {
+  fenv_t env;
+};
+
+SDPAI_INLINE void sdpai_fp_enter(struct sdpai_fp_env *saved) {
+  fegetenv(&saved->env);
+  fesetenv(FE_DFL_ENV);
+}
+
+SDPAI_INLINE void sdpai_fp_leave(const struct sdpai_fp_env *saved) {
+  fesetenv(&saved->env);
+}
+#endif
+
+#endif

@@ -1,0 +1,236 @@
+/* api_support.c - a small attention call with exactly sized buffers
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "api_support.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  QUERY,
+  KEY,
+  VALUE,
+  OUTPUT,
+  MASK,
+  BIAS,
+  SLOPES,
+  SINKS,
+  KEY_LENS,
+  QUERY_LENS,
+  OFFSETS,
+  WEIGHTS,
+  SCORES,
+  LSE
+};
+
+enum { SENTINEL = 0xA5 };
+
+static size_t element_size(uint32_t type) {
+  return type == SDPA_F64 ? sizeof(double) : sizeof(float);
+}
+
+/* malloc(0) may return NULL, which is what an empty tensor may be. */
+static void *take(struct api_call *call, int tensor, int64_t count, size_t element, int fill) {
+  size_t bytes = (size_t)count * element;
+  void *block = malloc(bytes);
+  if (bytes) {
+    assert_non_null(block);
+    memset(block, fill, bytes);
+  }
+  call->block[tensor] = block;
+  call->bytes[tensor] = bytes;
+  return block;
+}
+
+static void *take_numbers(struct api_call *call, int tensor, uint32_t type, int64_t count) {
+  void *block = take(call, tensor, count, element_size(type), 0);
+  for (int64_t i = 0; i < count; i++)
+    api_put(type, block, i, (double)((i * 17 + tensor * 31) % 13 - 6) / 8);
+  return block;
+}
+
+static int64_t *take_counts(struct api_call *call, int tensor, int64_t count, int64_t value) {
+  int64_t *block = take(call, tensor, count, sizeof(int64_t), 0);
+  for (int64_t i = 0; i < count; i++) block[i] = value;
+  return block;
+}
+
+static void take_inputs(struct api_call *call, uint32_t type, struct api_sizes s) {
+  uint32_t features = call->problem.features;
+  sdpa_args *args = &call->args;
+  int64_t pairs = s.batch * s.query_heads * s.query_len * s.key_len;
+  int64_t kv_rows = s.batch * s.kv_heads * s.key_len;
+
+  args->query = take_numbers(call, QUERY, type, s.batch * s.query_heads * s.query_len * s.key_dim);
+  args->key = take_numbers(call, KEY, type, kv_rows * s.key_dim);
+  args->value = take_numbers(call, VALUE, type, kv_rows * s.value_dim);
+  if (features & SDPA_MASK) args->mask = take(call, MASK, pairs, 1, 1);
+  if (features & SDPA_BIAS) args->bias = take(call, BIAS, pairs, element_size(type), 0);
+  if (features & SDPA_ALIBI)
+    args->alibi_slopes = take(call, SLOPES, s.query_heads, element_size(type), 0);
+  if (features & SDPA_SINKS) args->sinks = take(call, SINKS, s.query_heads, element_size(type), 0);
+  if (features & SDPA_KEY_LENS) args->key_lens = take_counts(call, KEY_LENS, s.batch, s.key_len);
+  if (features & SDPA_QUERY_LENS)
+    args->query_lens = take_counts(call, QUERY_LENS, s.batch, s.query_len);
+  if (features & SDPA_OFFSETS) args->offsets = take_counts(call, OFFSETS, s.batch, 0);
+}
+
+void api_call_init(struct api_call *call, uint32_t type, struct api_sizes s, uint32_t features,
+                   uint32_t alignment) {
+  size_t element = element_size(type);
+  int64_t rows = s.batch * s.query_heads * s.query_len;
+  memset(call, 0, sizeof *call);
+  sdpa_problem *p = &call->problem;
+  assert_int_equal(sdpa_problem_init(p, sizeof *p), SDPA_OK);
+  p->query_type = type;
+  p->features = features;
+  p->alignment = alignment;
+  p->batch = s.batch;
+  p->query_heads = s.query_heads;
+  p->kv_heads = s.kv_heads;
+  p->query_len = s.query_len;
+  p->key_len = s.key_len;
+  p->key_dim = s.key_dim;
+  p->value_dim = s.value_dim;
+  if (features & SDPA_SCORES) p->score_stage = SDPA_STAGE_BIASED;
+  assert_int_equal(sdpa_problem_layout(p, SDPA_LAYOUT_BHSD), SDPA_OK);
+
+  sdpa_args *args = &call->args;
+  assert_int_equal(sdpa_args_init(args, sizeof *args), SDPA_OK);
+  take_inputs(call, type, s);
+  if (!(features & SDPA_NO_OUTPUT))
+    args->output = take(call, OUTPUT, rows * s.value_dim, element, SENTINEL);
+  if (features & SDPA_WEIGHTS)
+    args->weights = take(call, WEIGHTS, rows * s.key_len, element, SENTINEL);
+  if (features & SDPA_SCORES)
+    args->scores = take(call, SCORES, rows * s.key_len, element, SENTINEL);
+  if (features & SDPA_LSE) args->lse = take(call, LSE, rows, element, SENTINEL);
+}
+
+void api_call_free(struct api_call *call) {
+  for (int i = 0; i < API_TENSORS; i++) free(call->block[i]);
+  memset(call, 0, sizeof *call);
+}
+
+struct api_sizes api_one_head(int64_t query_len, int64_t key_len, int64_t key_dim,
+                              int64_t value_dim) {
+  struct api_sizes s = {1, 1, 1, query_len, key_len, key_dim, value_dim};
+  return s;
+}
+
+void api_assert_untouched(const struct api_call *call) {
+  static const int outputs[] = {OUTPUT, WEIGHTS, SCORES, LSE};
+  for (size_t o = 0; o < sizeof outputs / sizeof outputs[0]; o++) {
+    const unsigned char *bytes = call->block[outputs[o]];
+    for (size_t i = 0; i < call->bytes[outputs[o]]; i++) assert_int_equal(bytes[i], SENTINEL);
+  }
+}
+
+/* At least sum_j p_ij |v_jd| of every output element: the weights sum to at most 1. */
+static double value_magnitude(const struct api_call *call) {
+  uint32_t type = call->problem.query_type;
+  double largest = 0;
+  for (int64_t i = 0; i < (int64_t)(call->bytes[VALUE] / element_size(type)); i++) {
+    double x = fabs(api_get(type, call->block[VALUE], i));
+    if (isfinite(x) && x > largest) largest = x;
+  }
+  return largest;
+}
+
+void api_run(struct api_call *call) {
+  assert_int_equal(sdpa_attention(&call->problem, NULL, &call->args), SDPA_OK);
+  if (call->problem.features & SDPA_NO_OUTPUT) return;
+
+  uint32_t type = call->problem.query_type;
+  sdpa_problem problem = call->problem;
+  sdpa_args args = call->args;
+  problem.features &= ~(uint32_t)(SDPA_WEIGHTS | SDPA_SCORES | SDPA_LSE);
+  problem.score_stage = 0;
+  args.weights = args.scores = args.lse = NULL;
+  args.output = malloc(call->bytes[OUTPUT]);
+  if (call->bytes[OUTPUT]) assert_non_null(args.output);
+  assert_int_equal(sdpa_attention(&problem, NULL, &args), SDPA_OK);
+  int64_t n = (int64_t)(call->bytes[OUTPUT] / element_size(type));
+  double magnitude = value_magnitude(call);
+  for (int64_t i = 0; i < n; i++) {
+    double x = api_get(type, call->args.output, i);
+    api_assert_near(type, api_get(type, args.output, i), x, magnitude);
+  }
+  free(args.output);
+}
+
+double api_get(uint32_t type, const void *data, int64_t i) {
+  return type == SDPA_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
+}
+
+void api_put(uint32_t type, void *data, int64_t i, double x) {
+  if (type == SDPA_F64)
+    ((double *)data)[i] = x;
+  else
+    ((float *)data)[i] = (float)x;
+}
+
+void api_put_all(uint32_t type, void *data, int64_t n, const double *x) {
+  for (int64_t i = 0; i < n; i++) api_put(type, data, i, x[i]);
+}
+
+void *api_query(const struct api_call *call) {
+  return call->block[QUERY];
+}
+void *api_key(const struct api_call *call) {
+  return call->block[KEY];
+}
+void *api_value(const struct api_call *call) {
+  return call->block[VALUE];
+}
+void *api_bias(const struct api_call *call) {
+  return call->block[BIAS];
+}
+void *api_slopes(const struct api_call *call) {
+  return call->block[SLOPES];
+}
+void *api_sinks(const struct api_call *call) {
+  return call->block[SINKS];
+}
+uint8_t *api_mask(const struct api_call *call) {
+  return call->block[MASK];
+}
+int64_t *api_key_lens(const struct api_call *call) {
+  return call->block[KEY_LENS];
+}
+int64_t *api_query_lens(const struct api_call *call) {
+  return call->block[QUERY_LENS];
+}
+int64_t *api_offsets(const struct api_call *call) {
+  return call->block[OFFSETS];
+}
+
+static int near(uint32_t type, double actual, double expected, double magnitude) {
+  if (isnan(expected)) return isnan(actual);
+  if (isinf(expected)) return actual == expected;
+  double u = type == SDPA_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2;
+  return fabs(actual - expected) <= 4 * u * 16 * magnitude;
+}
+
+void api_assert_near(uint32_t type, double actual, double expected, double magnitude) {
+  if (!near(type, actual, expected, magnitude))
+    fail_msg("%s: %.17g is not %.17g", type == SDPA_F64 ? "f64" : "f32", actual, expected);
+}
+
+void api_assert_all_near(uint32_t type, const void *actual, int64_t n, const double *expected,
+                         double magnitude) {
+  for (int64_t i = 0; i < n; i++) {
+    double x = api_get(type, actual, i);
+    if (!near(type, x, expected[i], magnitude))
+      fail_msg("%s, element %lld: %.17g is not %.17g", type == SDPA_F64 ? "f64" : "f32",
+               (long long)i, x, expected[i]);
+  }
+}
+
+void api_assert_says(const char *text, const char *field, const char *value) {
+  if (!strstr(text, field)) fail_msg("\"%s\" does not name %s", text, field);
+  if (value && !strstr(text, value)) fail_msg("\"%s\" does not tell the value %s", text, value);
+}

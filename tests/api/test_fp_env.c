@@ -1,0 +1,177 @@
+/* test_fp_env.c - the floating-point environment: neither used nor changed by a call (semantics
+ * rule 20)
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Every function that computes runs in each of the environments a caller may have set. Its result
+ * must have the bits of the default environment, and the environment must be as it was.
+ */
+#define _GNU_SOURCE /* feenableexcept() */
+
+#include "api_support.h"
+
+#include <errno.h>
+#include <fenv.h>
+#include <math.h>
+#include <string.h>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+enum { RESULTS = 64 };
+
+/* Everything that computes, into one array. Scores reach subnormal weights, infinity and NaN, so
+ * that flags would rise and traps fire. */
+static void compute(double *results) {
+  static const double scores[6] = {0, -1, -740, 3, INFINITY, 1. / 3};
+  memset(results, 0, RESULTS * sizeof *results);
+  struct api_call call;
+  const double u = 1. / 3;
+  api_call_init(&call, SDPA_F64, api_one_head(2, 3, 2, 2), SDPA_WEIGHTS | SDPA_LSE, 0);
+  api_put_all(SDPA_F64, api_query(&call), 4, (const double[]){1, u, NAN, 1});
+  api_put_all(SDPA_F64, api_key(&call), 6, (const double[]){0.1, 0.7, -1040, u, 0.3, 0.9});
+  api_put_all(SDPA_F64, api_value(&call), 6, (const double[]){0.1, 1e-308, 0.7, -0.2, u, 1e308});
+  assert_int_equal(sdpa_attention(&call.problem, NULL, &call.args), SDPA_OK);
+  memcpy(results, call.args.output, 4 * sizeof *results);
+  memcpy(results + 4, call.args.weights, 6 * sizeof *results);
+  memcpy(results + 10, call.args.lse, 2 * sizeof *results);
+  api_call_free(&call);
+
+  float f[3][3] = {{0.1f, 0.3f, 0.7f}, {1e-39f, 2, 3}, {0, 0, 0}}, f_out[3][3];
+  assert_int_equal(sdpa_attention_f32(3, 3, 3, 3, f[0], f[0], f[0], f_out[0], NULL), SDPA_OK);
+  memcpy(results + 12, f_out, sizeof f_out);
+  assert_int_equal(sdpa_softmax_f64(2, 3, 1, scores, 3, NULL, 0, results + 18, 3), SDPA_OK);
+  assert_int_equal(sdpa_softmax_jacobian_f64(3, results + 18, results + 24, 3), SDPA_OK);
+  assert_int_equal(sdpa_softmax_backward_f64(1, 3, results + 18, 3, scores, 3, results + 33, 3),
+                   SDPA_OK);
+}
+
+static double expected[RESULTS];
+
+static int compute_default(void **state) {
+  (void)state;
+  compute(expected);
+  return 0;
+}
+
+static void restore(void) {
+  assert_int_equal(fesetenv(FE_DFL_ENV), 0);
+}
+
+static void test_rounding_modes(void **state) {
+  (void)state;
+  static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO, FE_TONEAREST};
+  for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+    double results[RESULTS];
+    assert_int_equal(fesetround(modes[i]), 0);
+    compute(results);
+    int after = fegetround();
+    restore();
+    assert_int_equal(after, modes[i]);
+    assert_memory_equal(results, expected, sizeof results);
+  }
+}
+
+static void test_exception_flags(void **state) {
+  (void)state;
+  static const int flags[] = {0, FE_INEXACT, FE_UNDERFLOW | FE_DIVBYZERO, FE_ALL_EXCEPT};
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+    struct api_call call;
+    api_call_init(&call, SDPA_F64, api_one_head(2, 3, 2, 2), 0, 0);
+    api_put(SDPA_F64, api_query(&call), 0, INFINITY);
+    api_put(SDPA_F64, api_key(&call), 0, -1e308);
+    feclearexcept(FE_ALL_EXCEPT);
+    feraiseexcept(flags[i]);
+    int before = fetestexcept(FE_ALL_EXCEPT);
+    assert_int_equal(sdpa_attention(&call.problem, NULL, &call.args), SDPA_OK);
+    assert_int_equal(fetestexcept(FE_ALL_EXCEPT), before);
+    float scores[2] = {0, -200}, weights[2];
+    assert_int_equal(sdpa_softmax_f32(1, 2, 0.3f, scores, 2, NULL, 0, weights, 2), SDPA_OK);
+    assert_int_equal(fetestexcept(FE_ALL_EXCEPT), before);
+    call.problem.scale = 1e300; /* refused, after arithmetic that overflows in f32 */
+    call.problem.features = SDPA_SCALE;
+    call.problem.query_type = SDPA_F32;
+    assert_int_equal(sdpa_problem_check(&call.problem, NULL, NULL, 0), SDPA_ERROR_VALUE);
+    assert_int_equal(fetestexcept(FE_ALL_EXCEPT), before);
+    restore();
+    api_call_free(&call);
+  }
+}
+
+static void test_traps(void **state) {
+  (void)state;
+#if defined(__GLIBC__)
+  feclearexcept(FE_ALL_EXCEPT);
+  int traps = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INEXACT;
+  /* Nothing but the library computes while the traps are armed: the test's own code would trip
+   * them. */
+  struct api_call call;
+  api_call_init(&call, SDPA_F64, api_one_head(2, 3, 2, 2), 0, 0);
+  api_put(SDPA_F64, api_query(&call), 0, NAN);
+  assert_int_not_equal(feenableexcept(traps), -1);
+  sdpa_status status = sdpa_attention(&call.problem, NULL, &call.args);
+  int after = fegetexcept();
+  restore();
+  assert_int_equal(status, SDPA_OK);
+  assert_int_equal(after, traps);
+  api_call_free(&call);
+#else
+  skip();
+#endif
+}
+
+static void test_flush_to_zero(void **state) {
+  (void)state;
+#if defined(__SSE2__)
+  const unsigned int ftz_daz = 0x8040; /* MXCSR bits 15 and 6: Intel SDM volume 1, 10.2.3 */
+  double results[RESULTS];
+  unsigned int before = _mm_getcsr() | ftz_daz;
+  _mm_setcsr(before);
+  compute(results);
+  unsigned int after = _mm_getcsr();
+  restore();
+  assert_int_equal(after & ~0x3Fu, before & ~0x3Fu); /* the flags are another test */
+  assert_memory_equal(results, expected, sizeof results);
+#else
+  skip();
+#endif
+}
+
+/* A subnormal product is kept: 1e-310 * 1 is the output, not 0. */
+static void test_subnormal_values(void **state) {
+  (void)state;
+  const double q = 0, k = 0, v = 1e-310;
+  double out = -1;
+  assert_int_equal(sdpa_attention_f64(1, 1, 1, 1, &q, &k, &v, &out, NULL), SDPA_OK);
+  assert_true(out == v);
+  const float qf = 0, vf = 1e-40f;
+  float out_f = -1;
+  assert_int_equal(sdpa_attention_f32(1, 1, 1, 1, &qf, &qf, &vf, &out_f, NULL), SDPA_OK);
+  assert_true(out_f == vf);
+}
+
+static void test_errno(void **state) {
+  (void)state;
+  double results[RESULTS];
+  errno = 1234;
+  compute(results);
+  assert_int_equal(errno, 1234);
+  sdpa_problem problem;
+  assert_int_equal(sdpa_problem_init(&problem, sizeof problem), SDPA_OK);
+  char text[64];
+  assert_int_equal(sdpa_problem_check(&problem, NULL, text, sizeof text), SDPA_ERROR_VALUE);
+  sdpa_build_info(text, sizeof text);
+  assert_int_equal(errno, 1234);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_rounding_modes),
+      cmocka_unit_test(test_exception_flags),
+      cmocka_unit_test(test_traps),
+      cmocka_unit_test(test_flush_to_zero),
+      cmocka_unit_test(test_subnormal_values),
+      cmocka_unit_test(test_errno),
+  };
+  return cmocka_run_group_tests(tests, compute_default, NULL);
+}

@@ -1,0 +1,127 @@
+/* test_plan_info.c - what plans, the library and statuses tell about themselves
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "api_support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static sdpa_plan_info query(const sdpa_problem *problem, const sdpa_options *options) {
+  sdpa_plan *plan;
+  sdpa_plan_info info;
+  memset(&info, 0xEE, sizeof info);
+  info.size = sizeof info;
+  assert_int_equal(sdpa_plan_create(problem, options, &plan), SDPA_OK);
+  assert_int_equal(sdpa_plan_query(plan, &info), SDPA_OK);
+  sdpa_plan_destroy(plan);
+  return info;
+}
+
+static void test_query(void **state) {
+  (void)state;
+  struct api_call call;
+  const struct api_sizes sizes = {2, 4, 2, 3, 5, 7, 6};
+  api_call_init(&call, SDPA_F32, sizes, SDPA_LSE, 0);
+  sdpa_plan_info info = query(&call.problem, NULL);
+  assert_int_equal(info.engine, SDPA_ENGINE_BLAS);
+  assert_true(info.isa == SDPA_ISA_GENERIC || info.isa == SDPA_ISA_AVX2 ||
+              info.isa == SDPA_ISA_AVX512);
+  assert_int_equal(info.precision, SDPA_PRECISION_FULL);
+  assert_int_equal(info.threads, 1);
+  assert_int_equal(info.key_splits, 1);
+  /* 8 heads of 15 pairs, 2 operations for each of 7 + 6 columns. */
+  assert_int_equal(info.flops, 8 * 15 * 2 * 13);
+  /* Q 168, K 140, V 120, output 144, lse 24 elements of 4 bytes. */
+  assert_int_equal(info.bytes, 4 * (168 + 140 + 120 + 144 + 24));
+
+  call.problem.features |= SDPA_CAUSAL;
+  call.problem.alignment = SDPA_ALIGN_BOTTOM_RIGHT; /* 3 + 4 + 5 pairs */
+  assert_int_equal(query(&call.problem, NULL).flops, 8 * 12 * 2 * 13);
+
+  sdpa_options options;
+  assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+  options.isa = SDPA_ISA_GENERIC;
+  options.engine = SDPA_ENGINE_BLAS;
+  options.precision = SDPA_PRECISION_FMA;
+  options.threads = INT32_MAX;
+  info = query(&call.problem, &options);
+  assert_int_equal(info.isa, SDPA_ISA_GENERIC);
+  assert_int_equal(info.precision, SDPA_PRECISION_FMA);
+
+  sdpa_plan *plan;
+  assert_int_equal(sdpa_plan_create(&call.problem, NULL, &plan), SDPA_OK);
+  assert_int_equal(sdpa_plan_query(NULL, &info), SDPA_ERROR_NULL);
+  assert_int_equal(sdpa_plan_query(plan, NULL), SDPA_ERROR_NULL);
+  sdpa_plan_destroy(plan);
+  api_call_free(&call);
+}
+
+/* As snprintf: the full length, cut and terminated, nothing beyond. */
+typedef size_t text_function(const sdpa_plan *plan, char *text, size_t text_bytes);
+static size_t build_info(const sdpa_plan *plan, char *text, size_t text_bytes) {
+  (void)plan;
+  return sdpa_build_info(text, text_bytes);
+}
+static void check_text(text_function *function, const sdpa_plan *plan, const char *holds) {
+  static char full[4096];
+  size_t length = function(plan, full, sizeof full);
+  assert_in_range(length, 1, sizeof full - 1);
+  assert_int_equal(strlen(full), length);
+  assert_non_null(strstr(full, holds));
+  assert_null(strchr(full, '\n'));
+  assert_int_equal(function(plan, NULL, 0), length);
+  for (size_t bytes = 1; bytes <= length + 2; bytes++) {
+    char *text = malloc(bytes);
+    assert_non_null(text);
+    memset(text, 'x', bytes);
+    assert_int_equal(function(plan, text, bytes), length);
+    size_t kept = bytes - 1 < length ? bytes - 1 : length;
+    assert_memory_equal(text, full, kept);
+    assert_int_equal(text[kept], 0);
+    free(text);
+  }
+}
+
+static void test_texts(void **state) {
+  (void)state;
+  struct api_call call;
+  api_call_init(&call, SDPA_F32, api_one_head(2, 3, 2, 2), 0, 0);
+  sdpa_plan *plan;
+  assert_int_equal(sdpa_plan_create(&call.problem, NULL, &plan), SDPA_OK);
+  check_text(sdpa_plan_describe, plan, "blas");
+  check_text(build_info, NULL, "0.1.0");
+  char text[4] = "xyz";
+  assert_int_equal(sdpa_plan_describe(NULL, text, sizeof text), 0);
+  assert_string_equal(text, "");
+  sdpa_plan_destroy(plan);
+  api_call_free(&call);
+}
+
+static void test_version_and_status(void **state) {
+  (void)state;
+  assert_int_equal(sdpa_version(), SDPA_VERSION);
+  assert_int_equal(SDPA_VERSION, 100);
+  assert_string_equal(sdpa_version_string(), "0.1.0");
+  static const sdpa_status known[] = {0, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 30, 31};
+  enum { KNOWN = sizeof known / sizeof *known };
+  for (int i = 0; i < KNOWN; i++) {
+    assert_true(strlen(sdpa_status_string(known[i])) > 0);
+    for (int j = 0; j < i; j++)
+      assert_string_not_equal(sdpa_status_string(known[i]), sdpa_status_string(known[j]));
+  }
+  static const sdpa_status unknown[] = {-1, 1, 9, 19, 21, 32, INT32_MAX, INT32_MIN};
+  for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+    assert_non_null(sdpa_status_string(unknown[i]));
+    assert_string_not_equal(sdpa_status_string(unknown[i]), sdpa_status_string(SDPA_OK));
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_query),
+      cmocka_unit_test(test_texts),
+      cmocka_unit_test(test_version_and_status),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

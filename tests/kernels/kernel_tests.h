@@ -1,0 +1,45 @@
+/* kernel_tests.h - what the kernel tests share: the list of kernels by ISA, and random numbers
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef TEST_KERNEL_TESTS_H
+#define TEST_KERNEL_TESTS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernels/kernel_decls.h"
+#include "kernels/kernels.h"
+#include "sdpa/sdpa.h"
+
+#define TEST_ISA_generic SDPA_ISA_GENERIC
+#define TEST_ISA_avx2    SDPA_ISA_AVX2
+#define TEST_ISA_avx512  SDPA_ISA_AVX512
+
+/* Skips the running test if this CPU cannot run the kernels of `isa`. */
+static inline void need_isa(uint32_t isa) {
+  const struct sdpai_kernels *table;
+  for (int i = 0; (table = sdpai_kernels_available(i)) != NULL; i++)
+    if (table->isa == isa) return;
+  skip();
+}
+
+/* splitmix64 (Steele, Lea, Flood 2014): any seed will do. */
+static inline uint64_t next_bits(uint64_t *state) {
+  uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+/* Uniform in [low, high). */
+static inline double next_between(uint64_t *state, double low, double high) {
+  return low + (high - low) * ((double)(next_bits(state) >> 11) * 0x1p-53);
+}
+
+#endif

@@ -1,0 +1,109 @@
+/* test_kernel_rows.c - every kernel of kernel_list.def against plain loops in a wider type
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Each kernel is a test of its own; one that this CPU cannot run is skipped. Rows of every length
+ * from 0 to four vectors and three lie directly before and behind pages that may not be touched.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "guarded.h"
+#include "kernel_tests.h"
+
+static struct guarded guarded_x, guarded_y, guarded_z, guarded_m;
+
+enum { ROW_TAILS = 4 * 16 + 3 + 1, ROW_SIZES = ROW_TAILS + 6, ROW_MOST = 1000 };
+static int row_sizes[ROW_SIZES];
+
+#define FOR_EACH_ROW(n, where)                                                                     \
+  for (int size_ = 0, n = row_sizes[0]; size_ < ROW_SIZES;                                         \
+       size_++, n = size_ < ROW_SIZES ? row_sizes[size_] : 0)                                      \
+    for (enum placement where = AT_END; where < PLACEMENTS; where++)
+
+#include "real_test_f32.h"
+#include "row_values_tpl.h"
+#include "row_reduce_cases_tpl.h"
+#include "row_exp_cases_tpl.h"
+#include "row_scores_cases_tpl.h"
+#include "real_test_end.h"
+
+#include "real_test_f64.h"
+#include "row_values_tpl.h"
+#include "row_reduce_cases_tpl.h"
+#include "row_exp_cases_tpl.h"
+#include "row_scores_cases_tpl.h"
+#include "real_test_end.h"
+
+#define CHECK_row_max(type, kernel, isa)                                                           \
+  check_row_max_##type(kernel);                                                                    \
+  check_row_max_position_##type(kernel)
+#define CHECK_row_scores(type, kernel, isa)                                                        \
+  check_row_scores_##type(kernel);                                                                 \
+  check_row_scores_softcaps_##type(kernel);                                                        \
+  check_row_scores_excluded_##type(kernel)
+#define CHECK_row_exp(type, kernel, isa)                                                           \
+  check_row_exp_##type(kernel, isa);                                                               \
+  check_row_exp_order_##type(kernel);                                                              \
+  check_row_exp_special_##type(kernel)
+#define CHECK_row_scale(type, kernel, isa)            check_row_scale_##type(kernel)
+#define CHECK_row_finite(type, kernel, isa)           check_row_finite_##type(kernel)
+#define CHECK_row_dot(type, kernel, isa)              check_row_dot_##type(kernel)
+#define CHECK_row_softmax_backward(type, kernel, isa) check_row_softmax_backward_##type(kernel)
+
+#define SDPAI_KERNEL(isa, type, op)                                                                \
+  static void test_##type##_##op##__##isa(void **state) {                                          \
+    (void)state;                                                                                   \
+    need_isa(TEST_ISA_##isa);                                                                      \
+    CHECK_##op(type, SDPAI_KERNEL_NAME(type, op, isa), TEST_ISA_##isa);                            \
+  }
+#include "kernels/kernel_list.def"
+#undef SDPAI_KERNEL
+
+/* ALiBi's t is converted, not counted in float: behind 2^24 every other index rounds. */
+static void test_row_scores_index_beyond_2_24(void **state) {
+  (void)state;
+  const int64_t n = (INT64_C(1) << 24) + 137;
+  float *x = malloc((size_t)n * sizeof *x);
+  assert_non_null(x);
+  const struct sdpai_kernels *table;
+  for (int i = 0; (table = sdpai_kernels_available(i)) != NULL; i++) {
+    const struct sdpai_score_f32 score = {.scale = 1, .slope = 1};
+    memset(x, 0, (size_t)n * sizeof *x);
+    table->f32.row_scores(n, x, &score);
+    for (int64_t t = n - 300; t < n; t++) assert_true(x[t] == -(float)t);
+  }
+  free(x);
+}
+
+static int set_up(void **state) {
+  (void)state;
+  static const int more[] = {100, 127, 128, 129, 257, ROW_MOST};
+  for (int i = 0; i < ROW_TAILS; i++) row_sizes[i] = i;
+  for (int i = 0; i < ROW_SIZES - ROW_TAILS; i++) row_sizes[ROW_TAILS + i] = more[i];
+  guarded_create(&guarded_x, (ROW_MOST + 16) * sizeof(double));
+  guarded_create(&guarded_y, (ROW_MOST + 16) * sizeof(double));
+  guarded_create(&guarded_z, (ROW_MOST + 16) * sizeof(double));
+  guarded_create(&guarded_m, ROW_MOST + 16);
+  return 0;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  guarded_destroy(&guarded_x);
+  guarded_destroy(&guarded_y);
+  guarded_destroy(&guarded_z);
+  guarded_destroy(&guarded_m);
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+#define SDPAI_KERNEL(isa, type, op) cmocka_unit_test(test_##type##_##op##__##isa),
+#include "kernels/kernel_list.def"
+#undef SDPAI_KERNEL
+      cmocka_unit_test(test_row_scores_index_beyond_2_24),
+  };
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,52 @@
+# Which folder of src/ may include which: the table of docs/architecture.md, checked against every
+# #include line. Run with -DSOURCE_DIR=<top>.
+cmake_minimum_required(VERSION 3.25)
+
+set(allow_api api engines problem kernels blas runtime sdpa)
+set(allow_engines engines problem kernels blas runtime sdpa)
+set(allow_problem problem runtime sdpa)
+set(allow_kernels kernels runtime/compiler.h)
+set(allow_blas blas runtime)
+set(allow_runtime runtime)
+
+# Single files with more than their folder's rights.
+set(allow_kernels/kernel_table.c kernels runtime/compiler.h runtime/cpu_features.h sdpa)
+set(allow_blas/blas_cblas.c blas runtime cblas.h)
+
+set(faults "")
+set(checked 0)
+file(GLOB_RECURSE files RELATIVE "${SOURCE_DIR}/src" "${SOURCE_DIR}/src/*.[ch]" "${SOURCE_DIR}/src/*.def")
+foreach(file IN LISTS files)
+  string(REGEX MATCH "^[^/]+" folder "${file}")
+  set(allowed ${allow_${folder}})
+  if(DEFINED allow_${file})
+    set(allowed ${allow_${file}})
+  endif()
+  file(STRINGS "${SOURCE_DIR}/src/${file}" includes REGEX "^[ \t]*#[ \t]*include")
+  foreach(line IN LISTS includes)
+    string(REGEX REPLACE ".*[<\"](.*)[>\"].*" "\\1" target "${line}")
+    # The project's own headers are named by folder; others are the compiler's and the C library's, but
+    # for cblas.h.
+    if(line MATCHES "\"" OR target MATCHES "^(sdpa/|cblas)")
+      math(EXPR checked "${checked} + 1")
+      set(found OFF)
+      foreach(entry IN LISTS allowed)
+        if(target STREQUAL entry OR target MATCHES "^${entry}/")
+          set(found ON)
+        endif()
+      endforeach()
+      if(NOT found)
+        list(APPEND faults "src/${file} includes ${target}; its folder may include: ${allowed}")
+      endif()
+    endif()
+  endforeach()
+endforeach()
+
+if(checked LESS 50)
+  message(FATAL_ERROR "only ${checked} #include lines were found under ${SOURCE_DIR}/src: the check is broken")
+endif()
+if(faults)
+  list(JOIN faults "\n  " faults)
+  message(FATAL_ERROR "Layering:\n  ${faults}")
+endif()
+message(STATUS "${checked} #include lines keep the layering")

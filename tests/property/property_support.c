@@ -1,0 +1,151 @@
+/* property_support.c - what the property tests share: ISAs, counts, one call of the library
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "property_support.h"
+#include "random_problem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void set_options(sdpa_options *options, uint32_t isa) {
+  sdpa_options_init(options, sizeof *options);
+  options->engine = SDPA_ENGINE_BLAS;
+  options->isa = isa;
+}
+
+int property_isas(struct property_isa isas[PROPERTY_ISAS_MAX]) {
+  static const struct property_isa all[PROPERTY_ISAS_MAX] = {
+      {SDPA_ISA_GENERIC, "generic"}, {SDPA_ISA_AVX2, "avx2"}, {SDPA_ISA_AVX512, "avx512"}};
+  struct problem_spec spec;
+  char message[PROBLEM_MESSAGE_MAX];
+  int n = 0;
+  assert_int_equal(problem_parse("f32:q8:k8:d8", &spec, message, sizeof message), 0);
+  for (int i = 0; i < PROPERTY_ISAS_MAX; i++) {
+    sdpa_options options;
+    sdpa_plan_info info = {.size = sizeof info};
+    sdpa_plan *plan;
+    set_options(&options, all[i].isa);
+    assert_int_equal(sdpa_plan_create(&spec.problem, &options, &plan), SDPA_OK);
+    assert_int_equal(sdpa_plan_query(plan, &info), SDPA_OK);
+    if (info.isa == all[i].isa) isas[n++] = all[i];
+    sdpa_plan_destroy(plan);
+  }
+  assert_true(n > 0);
+  return n;
+}
+
+static int64_t number_of(const char *name, int64_t otherwise) {
+  const char *text = getenv(name);
+  char *end;
+  if (!text || !*text) return otherwise;
+  long long number = strtoll(text, &end, 10);
+  if (*end || number < 0) fail_msg("%s=%s is not a number from 0", name, text);
+  return number;
+}
+
+int64_t property_count(int64_t count) {
+  return getenv("SDPA_PROPERTY_PROBLEM") ? 1 : number_of("SDPA_PROPERTY_COUNT", count);
+}
+
+void property_problem(int64_t i, struct problem_spec *spec) {
+  const char *text = getenv("SDPA_PROPERTY_PROBLEM");
+  char message[PROBLEM_MESSAGE_MAX];
+  if (!text) {
+    random_problem((uint64_t)(number_of("SDPA_PROPERTY_FIRST", 0) + i), NULL, spec);
+  } else if (problem_parse(text, spec, message, sizeof message) != 0) {
+    fail_msg("SDPA_PROPERTY_PROBLEM: %s", message);
+  }
+}
+
+struct problem_data_options property_data_options(const struct problem_spec *spec) {
+  static const enum problem_placement placements[8] = {
+      PLACE_PLAIN,  PLACE_SKEWED, PLACE_GUARD_END, PLACE_SKEWED,
+      PLACE_SKEWED, PLACE_SKEWED, PLACE_SKEWED,    PLACE_GUARD_BEGIN};
+  return (struct problem_data_options){.placement = placements[spec->seed % 8],
+                                       .output_fill = spec->seed / 8 % 2 ? 0xFF : 0xC3,
+                                       .special = spec->seed / 16 % 2 == 0};
+}
+
+void property_make(struct problem_data *data, const struct problem_spec *spec) {
+  char message[PROBLEM_MESSAGE_MAX];
+  struct problem_data_options options = property_data_options(spec);
+  if (problem_data_make(data, spec, &options, message, sizeof message) != 0)
+    property_fail(spec, "", "%s", message);
+  if (problem_data_snapshot(data) != 0) property_fail(spec, "", "no memory for a snapshot");
+}
+
+void property_run(const struct problem_data *data, const struct problem_spec *spec,
+                  struct property_isa isa) {
+  sdpa_options options;
+  char text[512];
+  sdpa_plan *plan = NULL;
+  set_options(&options, isa.isa);
+  sdpa_status status = sdpa_attention(&data->problem, &options, &data->args);
+  if (status == SDPA_OK) return;
+  if (sdpa_problem_check(&data->problem, &options, text, sizeof text) == SDPA_OK &&
+      sdpa_plan_create(&data->problem, &options, &plan) == SDPA_OK)
+    sdpa_args_check(plan, &data->args, NULL, 0, text, sizeof text);
+  sdpa_plan_destroy(plan);
+  property_fail(spec, isa.name, "%s: %s", sdpa_status_string(status), text);
+}
+
+void property_fail(const struct problem_spec *spec, const char *isa, const char *format, ...) {
+  static char text[PROBLEM_STRING_MAX];
+  char sentence[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(sentence, sizeof sentence, format, arguments);
+  va_end(arguments);
+  problem_print(spec, text, sizeof text);
+  print_error("%s\n  seed %llu, isa %s: %s\n", text, (unsigned long long)spec->seed, isa, sentence);
+  fail();
+  abort(); /* fail() does not return */
+}
+
+static size_t output_bits(const struct problem_data *data, unsigned char *bits) {
+  size_t n = 0;
+  for (int t = 0; t < PROBLEM_TENSORS; t++) {
+    enum problem_tensor tensor = (enum problem_tensor)t;
+    size_t bytes = problem_type_bytes(problem_type(&data->problem, tensor));
+    int64_t shape[4];
+    if (!problem_tensor_is_output(tensor) || !problem_declares(&data->problem, tensor)) continue;
+    problem_shape(&data->problem, tensor, shape);
+    for (int64_t b = 0; b < shape[0]; b++) {
+      for (int64_t h = 0; h < shape[1]; h++) {
+        for (int64_t i = 0; i < shape[2]; i++) {
+          for (int64_t j = 0; j < shape[3]; j++, n += bytes)
+            if (bits) memcpy(bits + n, problem_data_at(data, tensor, b, h, i, j), bytes);
+        }
+      }
+    }
+  }
+  return n;
+}
+
+size_t property_output_bits(const struct problem_data *data, unsigned char **bits) {
+  size_t bytes = output_bits(data, NULL);
+  *bits = malloc(bytes + 1);
+  assert_non_null(*bits);
+  return output_bits(data, *bits);
+}
+
+void property_same_bits(const struct problem_data *data, const struct problem_spec *spec,
+                        const char *isa, const unsigned char *before, const unsigned char *after,
+                        const char *what) {
+  size_t bytes = output_bits(data, NULL), first = 0;
+  if (memcmp(before, after, bytes) == 0) return;
+  while (before[first] == after[first]) first++;
+  for (int t = 0; t < PROBLEM_TENSORS; t++) {
+    enum problem_tensor tensor = (enum problem_tensor)t;
+    size_t size = problem_type_bytes(problem_type(&data->problem, tensor));
+    if (!problem_tensor_is_output(tensor) || !problem_declares(&data->problem, tensor)) continue;
+    size_t all = (size_t)problem_positions(&data->problem, tensor) * size;
+    if (first < all)
+      property_fail(spec, isa, "%s changes element %zu (row-major) of '%s'", what, first / size,
+                    problem_tensor_name(tensor));
+    first -= all;
+  }
+  property_fail(spec, isa, "%s changes a byte", what);
+}

@@ -1,0 +1,61 @@
+/* property_support.h - what the property tests share: ISAs, counts, one call of the library
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Environment:
+ *   SDPA_PROPERTY_COUNT    number of random problems instead of a test's own (sanitizer runs,
+ * hunts) SDPA_PROPERTY_FIRST    first seed instead of 0 SDPA_PROPERTY_PROBLEM  a problem string:
+ * that problem alone (replays a failure)
+ */
+#ifndef PROPERTY_SUPPORT_H
+#define PROPERTY_SUPPORT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "problem_data.h"
+#include "problem_string.h"
+
+struct property_isa {
+  uint32_t isa;
+  const char *name;
+};
+
+enum { PROPERTY_ISAS_MAX = 3 };
+
+/* The ISAs that engine blas can be made to use here, by asking the library. At least one. */
+int property_isas(struct property_isa isas[PROPERTY_ISAS_MAX]);
+
+/* A test's problems: `count` by default. property_problem() gives the i-th spec of the run. */
+int64_t property_count(int64_t count);
+void property_problem(int64_t i, struct problem_spec *spec);
+
+/* Where and how the data of a random problem lies, from its seed alone. */
+struct problem_data_options property_data_options(const struct problem_spec *spec);
+
+/* Makes the data or fails the test. With a snapshot. */
+void property_make(struct problem_data *data, const struct problem_spec *spec);
+
+/* One call on engine blas. Fails the test with the library's own sentence unless it succeeds. */
+void property_run(const struct problem_data *data, const struct problem_spec *spec,
+                  struct property_isa isa);
+
+/* Ends the test: the problem string and what is wrong. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4), noreturn))
+#endif
+void property_fail(const struct problem_spec *spec, const char *isa, const char *format, ...);
+
+/* The bits of every output element, in a fixed order: what "not one bit changes" compares. The
+ * caller frees *bits. */
+size_t property_output_bits(const struct problem_data *data, unsigned char **bits);
+
+/* Compares two such arrays of the same problem and fails at the first element that differs. */
+void property_same_bits(const struct problem_data *data, const struct problem_spec *spec,
+                        const char *isa, const unsigned char *before, const unsigned char *after,
+                        const char *what);
+
+#endif

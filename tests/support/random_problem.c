@@ -1,0 +1,224 @@
+/* random_problem.c - random problem specs over the whole option space
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "random_problem.h"
+#include "numpy_random.h"
+#include "problem_shape.h"
+
+#include <string.h>
+
+/* Vector lengths of f64 and f32 from SSE to AVX-512 and their unrolled multiples; 128 is beyond the
+ * largest vector step of any kernel, and a block of query rows. */
+static const int64_t library_edges[] = {4, 8, 16, 32, 64, 128};
+
+static int one_in(struct numpy_rng *rng, uint64_t n) {
+  return numpy_rng_below(rng, n) == 0;
+}
+
+static int percent(struct numpy_rng *rng, uint64_t share) {
+  return numpy_rng_below(rng, 100) < share;
+}
+
+static int64_t between(struct numpy_rng *rng, int64_t low, int64_t high) {
+  return low + (int64_t)numpy_rng_below(rng, (uint64_t)(high - low) + 1);
+}
+
+static int64_t draw_size(struct numpy_rng *rng, const struct random_problem_options *options) {
+  if (one_in(rng, 60)) return 0;
+  if (one_in(rng, 5))
+    return options->edges[numpy_rng_below(rng, (uint64_t)options->n_edges)] + between(rng, -1, 1);
+  return one_in(rng, 4) ? between(rng, 1, 40) : between(rng, 1, 16);
+}
+
+static void draw_sizes(struct numpy_rng *rng, const struct random_problem_options *options,
+                       sdpa_problem *problem) {
+  int64_t groups = between(rng, 1, 3);
+  problem->query_len = draw_size(rng, options);
+  problem->key_len = percent(rng, 20) ? problem->query_len : draw_size(rng, options);
+  problem->key_dim = draw_size(rng, options);
+  problem->value_dim = percent(rng, 50) ? problem->key_dim : draw_size(rng, options);
+  problem->batch = one_in(rng, 100) ? 0 : between(rng, 1, 3);
+  problem->kv_heads = one_in(rng, 100) ? 0 : between(rng, 1, 3);
+  problem->query_heads = problem->kv_heads * groups;
+  for (;;) {
+    int64_t work = problem->batch * problem->query_heads * problem->query_len * problem->key_len *
+                   (problem->key_dim + problem->value_dim);
+    if (work <= options->most_work || (problem->query_len <= 1 && problem->key_len <= 1)) return;
+    if (problem->batch > 1)
+      problem->batch--;
+    else if (problem->query_heads > 1)
+      problem->query_heads = problem->kv_heads = problem->query_heads - 1;
+    else if (problem->query_len >= problem->key_len)
+      problem->query_len = between(rng, 1, problem->query_len / 2);
+    else
+      problem->key_len = between(rng, 1, problem->key_len / 2);
+  }
+}
+
+static void draw_numbers(struct numpy_rng *rng, sdpa_problem *problem) {
+  static const double scales[] = {0.0, -0.5, 0.3, 1.0, 0.70710678118654757, 0.1};
+  if (percent(rng, 30)) {
+    problem->features |= SDPA_SCALE;
+    problem->scale =
+        percent(rng, 70) ? numpy_rng_normal(rng) * 0.5 : scales[numpy_rng_below(rng, 6)];
+  }
+  if (percent(rng, 30))
+    problem->softcap = one_in(rng, 8) ? 30.0 : 0.25 + 4.0 * numpy_rng_double(rng);
+}
+
+static void draw_options(struct numpy_rng *rng, sdpa_problem *problem) {
+  static const struct {
+    uint32_t feature;
+    uint64_t share;
+  } shares[] = {{SDPA_CAUSAL, 35},  {SDPA_WINDOW, 30}, {SDPA_MASK, 30},     {SDPA_BIAS, 35},
+                {SDPA_ALIBI, 30},   {SDPA_SINKS, 30},  {SDPA_KEY_LENS, 30}, {SDPA_QUERY_LENS, 30},
+                {SDPA_WEIGHTS, 35}, {SDPA_LSE, 40},    {SDPA_SCORES, 40},   {SDPA_NO_OUTPUT, 15}};
+  for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
+    if (percent(rng, shares[i].share)) problem->features |= shares[i].feature;
+  if (!(problem->features & (SDPA_WEIGHTS | SDPA_LSE | SDPA_SCORES)))
+    problem->features &= ~(uint32_t)SDPA_NO_OUTPUT; /* nothing would be left to ask for */
+  if (problem->features & SDPA_WINDOW) {
+    problem->window_left = between(rng, -1, problem->key_len / 2 + 1);
+    problem->window_right = between(rng, -1, problem->key_len / 2 + 1);
+  }
+  if (problem->features & SDPA_SCORES) problem->score_stage = (uint32_t)between(rng, 1, 3);
+}
+
+static void draw_alignment(struct numpy_rng *rng, sdpa_problem *problem) {
+  const uint32_t uses = SDPA_CAUSAL | SDPA_WINDOW | SDPA_ALIBI;
+  const uint32_t lengths = SDPA_KEY_LENS | SDPA_QUERY_LENS;
+  int needed = (problem->features & uses) != 0 &&
+               (problem->query_len != problem->key_len || (problem->features & lengths) != 0);
+  if (!needed && percent(rng, 50)) return;
+  switch (numpy_rng_below(rng, 4)) {
+  case 0:
+    problem->alignment = SDPA_ALIGN_TOP_LEFT;
+    break;
+  case 1:
+    problem->alignment = SDPA_ALIGN_BOTTOM_RIGHT;
+    break;
+  case 2:
+    problem->alignment = SDPA_ALIGN_OFFSET;
+    problem->offset = between(rng, -problem->query_len, problem->key_len);
+    break;
+  default:
+    problem->alignment = SDPA_ALIGN_OFFSET;
+    problem->features |= SDPA_OFFSETS;
+  }
+}
+
+/* A random order of the dimensions with gaps after each of them, some of them run backwards. */
+static sdpa_strides draw_order(struct numpy_rng *rng, const int64_t shape[4]) {
+  int dimension[4] = {0, 1, 2, 3};
+  int64_t stride[4], step = percent(rng, 40) ? between(rng, 2, 3) : 1;
+  if (percent(rng, 50)) {
+    for (int i = 3; i > 0; i--) {
+      int other = (int)numpy_rng_below(rng, (uint64_t)i + 1), kept = dimension[i];
+      dimension[i] = dimension[other];
+      dimension[other] = kept;
+    }
+  }
+  for (int i = 3; i >= 0; i--) {
+    stride[dimension[i]] = step;
+    step *= shape[dimension[i]] > 0 ? shape[dimension[i]] : 1;
+    if (percent(rng, 50)) step += between(rng, 1, 5);
+  }
+  for (int i = 0; i < 4; i++)
+    if (one_in(rng, 5)) stride[i] = -stride[i];
+  return (sdpa_strides){stride[0], stride[1], stride[2], stride[3]};
+}
+
+/* Strides of an input: dimensions broadcast, or rows that share elements with the next row. */
+static void share_elements(struct numpy_rng *rng, enum problem_tensor tensor,
+                           sdpa_strides *strides) {
+  uint64_t often = tensor == PROBLEM_MASK || tensor == PROBLEM_BIAS ? 3 : 12;
+  if (one_in(rng, often)) strides->batch = 0;
+  if (one_in(rng, often)) strides->head = 0;
+  if (one_in(rng, 2 * often)) strides->row = 0;
+  if (one_in(rng, 2 * often)) strides->col = 0;
+  if (one_in(rng, 16)) strides->row = strides->col;
+}
+
+static void draw_strides(struct numpy_rng *rng, sdpa_problem *problem) {
+  int bshd = percent(rng, 30);
+  for (int t = 0; t < PROBLEM_TENSORS; t++) {
+    enum problem_tensor tensor = (enum problem_tensor)t;
+    sdpa_strides strides = problem_default_strides(problem, tensor, bshd ? "bshd" : "bhsd");
+    if (!problem_declares(problem, tensor)) continue;
+    if (percent(rng, 70)) {
+      int64_t shape[4];
+      problem_shape(problem, tensor, shape);
+      strides = draw_order(rng, shape);
+      if (!problem_tensor_is_output(tensor)) share_elements(rng, tensor, &strides);
+      if (tensor == PROBLEM_LSE) strides.col = 0;
+    }
+    problem_set_strides(problem, tensor, strides);
+  }
+}
+
+void random_problem(uint64_t seed, const struct random_problem_options *options,
+                    struct problem_spec *spec) {
+  struct random_problem_options used = {library_edges,
+                                        sizeof library_edges / sizeof library_edges[0], 150000};
+  struct numpy_rng rng;
+  sdpa_problem *problem = &spec->problem;
+  if (options && options->edges) used.edges = options->edges, used.n_edges = options->n_edges;
+  if (options && options->most_work > 0) used.most_work = options->most_work;
+  numpy_rng_seed(&rng, seed);
+  memset(spec, 0, sizeof *spec);
+  spec->seed = seed;
+  problem->size = sizeof *problem;
+  problem->query_type = percent(&rng, 50) ? SDPA_F32 : SDPA_F64;
+  draw_sizes(&rng, &used, problem);
+  draw_numbers(&rng, problem);
+  draw_options(&rng, problem);
+  draw_alignment(&rng, problem);
+  draw_strides(&rng, problem);
+}
+
+static void draw_list(struct numpy_rng *rng, const sdpa_problem *problem, struct problem_list *list,
+                      int64_t low, int64_t high) {
+  if (problem->batch > PROBLEM_LIST_MAX || percent(rng, 40)) return;
+  list->given = 1;
+  list->count = (int32_t)problem->batch;
+  for (int i = 0; i < list->count; i++) list->item[i] = between(rng, low, high);
+}
+
+static sdpa_strides wild_strides(struct numpy_rng *rng) {
+  int64_t s[4];
+  for (int i = 0; i < 4; i++)
+    s[i] = one_in(rng, 10) ? (int64_t)numpy_rng_u64(rng) : between(rng, -1000, 1000);
+  return (sdpa_strides){s[0], s[1], s[2], s[3]};
+}
+
+void random_problem_wild(uint64_t seed, struct problem_spec *spec) {
+  static const struct random_problem_options any = {NULL, 0, INT64_C(1) << 40};
+  struct numpy_rng rng;
+  sdpa_problem *problem = &spec->problem;
+  random_problem(seed, &any, spec);
+  numpy_rng_seed(&rng, ~seed);
+  problem->query_type = (uint32_t)between(&rng, 1, 4);
+  if (one_in(&rng, 3)) problem->key_type = (uint32_t)between(&rng, 0, 4);
+  if (one_in(&rng, 3)) problem->value_type = (uint32_t)between(&rng, 0, 4);
+  if (one_in(&rng, 3)) problem->output_type = (uint32_t)between(&rng, 0, 4);
+  if (one_in(&rng, 3)) problem->bias_type = (uint32_t)between(&rng, 0, 4);
+  spec->seed = one_in(&rng, 4) ? 0 : numpy_rng_u64(&rng);
+  spec->precision = (uint32_t)between(&rng, 0, 2);
+  spec->backward = (uint32_t)one_in(&rng, 3);
+  if (problem->features & SDPA_SCALE && one_in(&rng, 3))
+    problem->scale = -1e-300 * numpy_rng_double(&rng);
+  if (problem->softcap != 0.0 && one_in(&rng, 3)) problem->softcap = 1e300 * numpy_rng_double(&rng);
+  if (problem->features & SDPA_WINDOW && one_in(&rng, 4)) problem->window_left = INT64_MAX;
+  if (problem->alignment == SDPA_ALIGN_OFFSET && !(problem->features & SDPA_OFFSETS) &&
+      one_in(&rng, 3))
+    problem->offset = (int64_t)numpy_rng_u64(&rng);
+  if (problem->features & SDPA_KEY_LENS)
+    draw_list(&rng, problem, &spec->key_lens, 0, problem->key_len);
+  if (problem->features & SDPA_QUERY_LENS)
+    draw_list(&rng, problem, &spec->query_lens, 0, problem->query_len);
+  if (problem->features & SDPA_OFFSETS) draw_list(&rng, problem, &spec->offsets, -1000000, 1000000);
+  for (int t = 0; t < PROBLEM_TENSORS; t++)
+    if (problem_declares(problem, (enum problem_tensor)t) && one_in(&rng, 4))
+      problem_set_strides(problem, (enum problem_tensor)t, wild_strides(&rng));
+}

@@ -1,0 +1,91 @@
+/* reference_rules.c - which keys a row may use, and access to the arguments
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "reference_rules.h"
+
+#include <math.h>
+
+static uint32_t compute_type(const sdpa_problem *p) {
+  return p->query_type == SDPA_F64 ? SDPA_F64 : SDPA_F32;
+}
+
+uint64_t row_distance(const struct row_case *c, int64_t j) {
+  return c->position > j ? (uint64_t)c->position - (uint64_t)j
+                         : (uint64_t)j - (uint64_t)c->position;
+}
+
+static int64_t saturated_sum(int64_t a, int64_t b) {
+  if (b > 0 && a > INT64_MAX - b) return INT64_MAX;
+  if (b < 0 && a < INT64_MIN - b) return INT64_MIN;
+  return a + b;
+}
+
+static int64_t length(const int64_t *lens, uint32_t feature, const sdpa_problem *p, int64_t b,
+                      int64_t n) {
+  return p->features & feature ? lens[b] : n;
+}
+
+static int64_t offset(const struct row_case *c) {
+  const sdpa_problem *p = c->problem;
+  switch (p->alignment) {
+  case SDPA_ALIGN_BOTTOM_RIGHT:
+    return length(c->args->key_lens, SDPA_KEY_LENS, p, c->batch, p->key_len) -
+           length(c->args->query_lens, SDPA_QUERY_LENS, p, c->batch, p->query_len);
+  case SDPA_ALIGN_OFFSET:
+    return p->features & SDPA_OFFSETS ? c->args->offsets[c->batch] : p->offset;
+  default:
+    return 0;
+  }
+}
+
+static int is_allowed(const struct row_case *c, int64_t j) {
+  const sdpa_problem *p = c->problem;
+  if (j >= c->keys) return 0;
+  if (p->features & SDPA_CAUSAL && j > c->position) return 0;
+  if (p->features & SDPA_WINDOW) {
+    if (p->window_left >= 0 && j < saturated_sum(c->position, -p->window_left)) return 0;
+    if (p->window_right >= 0 && j > saturated_sum(c->position, p->window_right)) return 0;
+  }
+  if (p->features & SDPA_MASK && !c->args->mask[c->batch * p->mask.batch + c->head * p->mask.head +
+                                                c->row * p->mask.row + j * p->mask.col])
+    return 0;
+  return row_bias(c, j) != (double)-INFINITY;
+}
+
+/* A scalar of the problem as the compute type holds it. */
+static double rounded(const sdpa_problem *p, double value) {
+  return compute_type(p) == SDPA_F64 ? value : (double)(float)value;
+}
+
+void row_case_set(struct row_case *c, const sdpa_problem *problem, const sdpa_args *args,
+                  int64_t batch, int64_t head, int64_t row) {
+  c->problem = problem;
+  c->args = args;
+  c->batch = batch;
+  c->head = head;
+  c->row = row;
+  c->kv_head = head / (problem->query_heads / problem->kv_heads);
+  c->keys = length(args->key_lens, SDPA_KEY_LENS, problem, batch, problem->key_len);
+  if (row >= length(args->query_lens, SDPA_QUERY_LENS, problem, batch, problem->query_len))
+    c->keys = 0;
+  c->position = saturated_sum(row, offset(c));
+  c->scale = rounded(problem, problem->scale);
+  c->softcap = rounded(problem, problem->softcap);
+  c->slope = problem->features & SDPA_ALIBI
+                 ? row_load(compute_type(problem), args->alibi_slopes, head)
+                 : 0.0;
+  c->sink = problem->features & SDPA_SINKS ? row_load(compute_type(problem), args->sinks, head)
+                                           : (double)-INFINITY;
+  c->n_allowed = 0;
+  for (int64_t j = 0; j < problem->key_len; j++) {
+    c->allowed[j] = (uint8_t)is_allowed(c, j);
+    c->n_allowed += c->allowed[j];
+  }
+}
+
+struct reference_limits reference_limits_of(uint32_t type) {
+  if (type == SDPA_F64)
+    return (struct reference_limits){0x1.fffffffffffffp1023L, 0x1p-1022L, 0x1p-53L};
+  return (struct reference_limits){0x1.fffffep127L, 0x1p-126L, 0x1p-24L};
+}

@@ -1,0 +1,71 @@
+/* reference_rules.h - the parts of the reference that do not depend on the arithmetic
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which keys a row may use (semantics rules 4 to 7), the numbers of one row's head and batch entry,
+ * and access to the arguments. reference_rules.c has the code.
+ */
+#ifndef REFERENCE_RULES_H
+#define REFERENCE_RULES_H
+
+#include "reference.h"
+
+/* One row and what the rules say of it. */
+struct row_case {
+  const sdpa_problem *problem;
+  const sdpa_args *args;
+  int64_t batch, head, kv_head, row;
+  int64_t position; /* p of rule 5 */
+  int64_t keys;     /* L_k; 0 in a row from L_q on */
+  uint8_t *allowed; /* [key_len] */
+  int64_t n_allowed;
+  double scale;       /* as given, converted to the compute type; without meaning if not given */
+  double softcap;     /* the same; 0: off */
+  double slope, sink; /* 0 and -infinity where there are none */
+};
+
+/* Sets everything; `allowed` must be there already. */
+void row_case_set(struct row_case *c, const sdpa_problem *problem, const sdpa_args *args,
+                  int64_t batch, int64_t head, int64_t row);
+
+/* Elements of this row, head and batch entry. Inline: they are the inner loops. */
+static inline double row_load(uint32_t type, const void *base, int64_t place) {
+  if (type == SDPA_F64) return ((const double *)base)[place];
+  return (double)((const float *)base)[place];
+}
+
+static inline uint32_t row_key_type(const sdpa_problem *p) {
+  return p->key_type ? p->key_type : p->query_type;
+}
+
+static inline double row_query(const struct row_case *c, int64_t d) {
+  const sdpa_strides *s = &c->problem->query;
+  return row_load(c->problem->query_type, c->args->query,
+                  c->batch * s->batch + c->head * s->head + c->row * s->row + d * s->col);
+}
+
+static inline double row_key(const struct row_case *c, int64_t j, int64_t d) {
+  const sdpa_strides *s = &c->problem->key;
+  return row_load(row_key_type(c->problem), c->args->key,
+                  c->batch * s->batch + c->kv_head * s->head + j * s->row + d * s->col);
+}
+
+static inline double row_value(const struct row_case *c, int64_t j, int64_t d) {
+  const sdpa_strides *s = &c->problem->value;
+  return row_load(c->problem->value_type ? c->problem->value_type : row_key_type(c->problem),
+                  c->args->value,
+                  c->batch * s->batch + c->kv_head * s->head + j * s->row + d * s->col);
+}
+
+static inline double row_bias(const struct row_case *c, int64_t j) {
+  const sdpa_strides *s = &c->problem->bias;
+  if (!(c->problem->features & SDPA_BIAS)) return 0.0;
+  return row_load(c->problem->bias_type ? c->problem->bias_type : c->problem->query_type,
+                  c->args->bias,
+                  c->batch * s->batch + c->head * s->head + c->row * s->row + j * s->col);
+}
+
+/* |p - j| as an unsigned number: the difference of two int64_t need not fit in one. */
+uint64_t row_distance(const struct row_case *c, int64_t j);
+
+#endif
