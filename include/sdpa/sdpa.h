@@ -224,7 +224,8 @@ enum { SDPA_ENGINE_AUTO = 0, SDPA_ENGINE_BLAS = 1, SDPA_ENGINE_TILED = 2 };
 /* Instruction sets: a ceiling for the library's own kernels, not a demand. The best set that CPU
  * and operating system offer at or below it is used. It does not bind the BLAS. A set of another
  * architecture than the library's is SDPA_ERROR_UNSUPPORTED. The environment variable
- * SDPA_MAX_ISA (generic, avx2, avx512, amx) is a second ceiling; the lower of the two counts. */
+ * SDPA_MAX_ISA (generic, avx2, avx512, amx, neon) is a second ceiling, read once, at the first
+ * call; the lower of the two counts. */
 enum {
   SDPA_ISA_AUTO = 0,
   SDPA_ISA_GENERIC = 1,

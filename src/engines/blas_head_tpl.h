@@ -191,10 +191,10 @@ static void X(run_block)(const struct X(head) * head, int64_t first, int64_t row
     return;
   }
   T *products = head->scratch->scores, *factors = head->scratch->factors;
-  int64_t ld = width;
+  int64_t ld = head->plan->blas.score_row;
   if (head->plan->blas.takes_weights) {
     products = head->weights + first * p->weights.row + keys.begin;
-    if (p->query_len > 1) ld = p->weights.row;
+    ld = p->query_len > 1 ? p->weights.row : width;
   }
   X(multiply_keys)(head, first, rows, keys, products, ld);
   for (int64_t r = 0; r < rows; r++)

@@ -25,6 +25,10 @@ void sdpai_blas_plan_layouts(struct sdpa_plan *plan) {
   b->takes_output = takes(p->query_len, p->value_dim, &p->output, &layout) && !layout.transposed;
   b->takes_weights = (p->features & SDPA_WEIGHTS) &&
                      takes(p->query_len, p->key_len, &p->weights, &layout) && !layout.transposed;
+  /* Whole cache lines: a vector at the end of one row then never waits for stores to the next one.
+   */
+  const int64_t line = SDPAI_ARENA_ALIGNMENT / (int64_t)p->element;
+  b->score_row = sdpai_saturating_mul((p->key_len - 1 + line) / line, line);
   b->guards_value = (p->features & SDPAI_MASK_FEATURES) && !(p->features & SDPA_NO_OUTPUT);
 }
 
@@ -45,7 +49,7 @@ void sdpai_blas_carve(const struct sdpa_plan *plan, struct sdpai_arena *arena,
   const int64_t rows = plan->block_rows;
   const size_t element = p->element;
   scratch->scores =
-      sdpai_arena_take(arena, elements(arena, !b->takes_weights, rows, p->key_len), element);
+      sdpai_arena_take(arena, elements(arena, !b->takes_weights, rows, b->score_row), element);
   scratch->query =
       sdpai_arena_take(arena, elements(arena, !b->takes_query, rows, p->key_dim), element);
   scratch->key =

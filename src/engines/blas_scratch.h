@@ -13,7 +13,7 @@
 #include "runtime/arena.h"
 
 struct sdpai_blas_scratch {
-  /* [rows, key_len] scores, then weights of a block; absent where they are held in the caller's
+  /* [rows, score_row] scores, then weights of a block; absent where they are held in the caller's
    * weights */
   void *scores;
   /* Copies of what CBLAS cannot take as it lies: [rows, key_dim], [key_len, key_dim] */

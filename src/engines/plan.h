@@ -16,6 +16,7 @@ struct sdpai_blas_plan {
   struct sdpai_blas_layout query, key, value; /* in place or packed */
   uint8_t takes_query, takes_key, takes_value, takes_output, takes_weights;
   uint8_t guards_value; /* see blas_scratch.h */
+  int64_t score_row;    /* elements from one row of scores to the next, in scratch */
 };
 
 /* Immutable once built: any number of threads may execute it. Holds no pointer into itself and owns

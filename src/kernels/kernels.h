@@ -31,23 +31,36 @@ struct sdpai_score_f64 {
 /* The kernels of one type T, in the order a row of scores meets them.
  *
  * row_max     Returns the largest scale * x[t], -inf if n = 0. A NaN may be lost or returned.
- * row_scores  Turns products into scores in place, as struct sdpai_score says. An excluded key
- * becomes -inf whatever x, and whatever the bias under a zero mask byte, held: nothing of it stays,
- *             NaN neither. For every other key NaN and infinity follow IEEE arithmetic on the
- * formula. softcap maps +-inf to +-softcap. t enters slope's term as t converted to T (not summed
- *             up in T). Returns the largest score, -inf if n = 0; a NaN may be lost or returned.
- * row_exp     out[t] = exp(scale * x[t] - max), with one rounding before exp where the ISA has FMA,
- * and returns the sum of out. x and out are the same row or do not overlap. exp is within 2 ulp
- *             where its result is normal; a result below the smallest normal number is 0 (so -inf
- * gives exactly 0 and no subnormal weight slows the product with V down); above the largest it is
- *             +inf; NaN stays NaN. Several partial sums are added in a fixed order that depends on
- * n alone. row_scale   x[t] = x[t] * factor, in place. row_finite  Returns 1 if every x[t] is
- * finite (n = 0: 1), else 0. row_dot     Returns the sum of x[t] * y[t] over the t with x[t] != 0:
- * y is not read into the result where x is 0. row_softmax_backward out[t] = w[t] * (g[t] - dot),
- * and exactly 0 where w[t] = 0, whatever g[t] holds. out may be g or w or overlap neither.
  *
- * product_nt  C = A B^T for A m x k, B n x k, C m x n, all by rows with leading dimensions; C's old
- * contents are not read. For products so small that a BLAS call costs more than the arithmetic.
+ * row_scores  Turns products into scores in place, as struct sdpai_score says. An excluded key
+ *             becomes -inf whatever x, and whatever the bias under a zero mask byte, held:
+ *             nothing of it stays, NaN neither. For every other key NaN and infinity follow IEEE
+ *             arithmetic on the formula. softcap maps +-inf to +-softcap. t enters slope's term
+ *             as t converted to T (not summed up in T). Returns the largest score, -inf if n =
+ *             0; a NaN may be lost or returned.
+ *
+ * row_exp     out[t] = exp(scale * x[t] - max), with one rounding before exp where the ISA has
+ *             FMA, and returns the sum of out. x and out are the same row or do not overlap. exp
+ *             is within 2 ulp where its result is normal; a result below the smallest normal
+ *             number is 0 (so -inf gives exactly 0 and no subnormal weight slows the product
+ *             with V down); above the largest it is +inf; NaN stays NaN. Several partial sums
+ *             are added in a fixed order that depends on n alone.
+ *
+ * row_scale   x[t] = x[t] * factor, in place.
+ *
+ * row_finite  Returns 1 if every x[t] is finite (n = 0: 1), else 0.
+ *
+ * row_dot     Returns the sum of x[t] * y[t] over the t with x[t] != 0: y is not read into the
+ *             result where x is 0.
+ *
+ * row_softmax_backward
+ *             out[t] = w[t] * (g[t] - dot), and exactly 0 where w[t] = 0, whatever g[t] holds.
+ *             out may be g or w or overlap neither.
+ *
+ * product_nt  C = A B^T for A m x k, B n x k, C m x n, all by rows with leading dimensions; C's
+ *             old contents are not read. For products so small that a BLAS call costs more than
+ *             the arithmetic.
+ *
  * product_nn  C = A B for B k x n, likewise. k = 0 gives zeros in both.
  */
 struct sdpai_kernels_f32 {

@@ -187,9 +187,9 @@ static void copy(uint32_t type, const struct api_sizes *z, int64_t heads, int64_
           api_put(type, to, at(ts, b, h, i, d), api_get(type, from, at(fs, b, h, i, d)));
 }
 
-/* One way to lay out Q, K, V and the output: strides, and where element (0, 0, 0, 0) lies. */
+/* One way to lay out Q, K, V and the output; `gap` counts unused elements after each and after a
+ * line. */
 struct arrangement {
-  const char *name;
   int transposed, reversed, gap;
 };
 
@@ -228,9 +228,8 @@ static void *moved(uint32_t type, const struct api_sizes *z, const struct arrang
  * alone. */
 static void test_arrangements(void **state) {
   (void)state;
-  static const struct arrangement ways[] = {
-      {"transposed", 1, 0, 0}, {"reversed", 0, 1, 0},      {"gaps", 0, 0, 2},
-      {"all", 1, 1, 1},        {"reversed gaps", 0, 1, 3}, {"transposed gaps", 1, 0, 1}};
+  static const struct arrangement ways[] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 2},
+                                            {1, 1, 1}, {0, 1, 3}, {1, 0, 1}};
   const struct api_sizes z = {2, 4, 2, 5, 7, 3, 4};
   FOR_TYPES for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
     struct api_call call;

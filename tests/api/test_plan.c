@@ -262,6 +262,27 @@ static void test_misaligned_allocator(void **state) {
   api_call_free(&call);
 }
 
+/* Engine blas works on the calling thread: a parallel_for is accepted and not called. */
+static void unwanted_parallel_for(void *ctx, int64_t n_tasks, sdpa_task task, void *arg) {
+  ++*(int *)ctx;
+  for (int64_t i = 0; i < n_tasks; i++) task(arg, i);
+}
+static void test_parallel_for(void **state) {
+  (void)state;
+  sdpa_options options;
+  struct api_call call;
+  int calls = 0;
+  assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+  options.engine = SDPA_ENGINE_BLAS;
+  options.threads = 8;
+  options.parallel_for = unwanted_parallel_for;
+  options.parallel_ctx = &calls;
+  init_large(&call, SDPA_F32);
+  assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+  assert_int_equal(calls, 0);
+  api_call_free(&call);
+}
+
 /* One plan, eight threads, each with its own args and, in half of them, its own workspace. */
 enum { THREADS = 8, ROUNDS = 20 };
 struct worker {
@@ -323,6 +344,7 @@ int main(void) {
       cmocka_unit_test(test_allocator),
       cmocka_unit_test(test_failing_allocations),
       cmocka_unit_test(test_misaligned_allocator),
+      cmocka_unit_test(test_parallel_for),
       cmocka_unit_test(test_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

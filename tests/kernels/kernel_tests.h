@@ -29,6 +29,11 @@ static inline void need_isa(uint32_t isa) {
   skip();
 }
 
+/* The error of exp that exp_tpl.h claims, in ulps. */
+static inline double exp_claimed_ulp(const struct sdpai_kernels *table) {
+  return table->isa == SDPA_ISA_GENERIC ? 1.25 : 1;
+}
+
 /* splitmix64 (Steele, Lea, Flood 2014): any seed will do. */
 static inline uint64_t next_bits(uint64_t *state) {
   uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));

@@ -27,6 +27,7 @@ static int row_sizes[ROW_SIZES];
 #include "row_reduce_cases_tpl.h"
 #include "row_exp_cases_tpl.h"
 #include "row_scores_cases_tpl.h"
+#include "product_cases_tpl.h"
 #include "real_test_end.h"
 
 #include "real_test_f64.h"
@@ -34,6 +35,7 @@ static int row_sizes[ROW_SIZES];
 #include "row_reduce_cases_tpl.h"
 #include "row_exp_cases_tpl.h"
 #include "row_scores_cases_tpl.h"
+#include "product_cases_tpl.h"
 #include "real_test_end.h"
 
 #define CHECK_row_max(type, kernel, isa)                                                           \
@@ -51,6 +53,8 @@ static int row_sizes[ROW_SIZES];
 #define CHECK_row_finite(type, kernel, isa)           check_row_finite_##type(kernel)
 #define CHECK_row_dot(type, kernel, isa)              check_row_dot_##type(kernel)
 #define CHECK_row_softmax_backward(type, kernel, isa) check_row_softmax_backward_##type(kernel)
+#define CHECK_product_nt(type, kernel, isa)           check_products_##type(kernel, 1)
+#define CHECK_product_nn(type, kernel, isa)           check_products_##type(kernel, 0)
 
 #define SDPAI_KERNEL(isa, type, op)                                                                \
   static void test_##type##_##op##__##isa(void **state) {                                          \

@@ -11,7 +11,7 @@
 #include "kernel_tests.h"
 #include "mpfr_ulp.h"
 
-#define TANH_ULP 2.5
+#define TANH_ULP 2.75
 
 enum { BLOCK = 1 << 16, SAMPLES = 150000 };
 

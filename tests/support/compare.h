@@ -18,8 +18,10 @@ struct compare_result {
 };
 
 /* How many of the reference's floors (reference.h) are added to twice the plain implementation's
- * error. */
-#define COMPARE_FLOORS 4.0L
+ * error. With one, luck fails about 1 of 5,000 random problems, of a single key or so, where plain
+ * arithmetic happens to round well; with two, the worst of 20,000 reaches 0.7 of what is allowed.
+ */
+#define COMPARE_FLOORS 2.0L
 
 /* Compares every output that the reference holds, element by element with its bound, and, if the
  * plain implementation was run, tensor by tensor with its error (rule 18). The first element out of

@@ -10,6 +10,7 @@
 
 /* Vector lengths of f64 and f32 from SSE to AVX-512 and their unrolled multiples; 128 is beyond the
  * largest vector step of any kernel, and a block of query rows. */
+enum { ROW_BLOCK = 256 }; /* query rows whose scores engine blas holds at once */
 static const int64_t library_edges[] = {4, 8, 16, 32, 64, 128};
 
 static int one_in(struct numpy_rng *rng, uint64_t n) {
@@ -41,6 +42,13 @@ static void draw_sizes(struct numpy_rng *rng, const struct random_problem_option
   problem->batch = one_in(rng, 100) ? 0 : between(rng, 1, 3);
   problem->kv_heads = one_in(rng, 100) ? 0 : between(rng, 1, 3);
   problem->query_heads = problem->kv_heads * groups;
+  if (one_in(rng, 25)) {
+    problem->query_len = ROW_BLOCK * between(rng, 1, 2) + between(rng, -1, 1);
+    problem->key_len = between(rng, 1, 24);
+    problem->key_dim = between(rng, 1, 12);
+    problem->value_dim = between(rng, 1, 12);
+    problem->batch = 1;
+  }
   for (;;) {
     int64_t work = problem->batch * problem->query_heads * problem->query_len * problem->key_len *
                    (problem->key_dim + problem->value_dim);
