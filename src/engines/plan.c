@@ -36,8 +36,10 @@ sdpa_status sdpai_plan_check(const struct sdpa_plan *plan, const sdpa_args *args
 /* Pairs (i, j) of a rows x keys rectangle with j <= i + shift: row i has i + shift + 1 of them,
  * held between 0 and keys. */
 static int64_t pairs_below(int64_t rows, int64_t keys, int64_t shift) {
-  int64_t first = sdpai_max(0, sdpai_saturating_add(0, -shift)); /* rows before it have none */
-  int64_t full = sdpai_max(first, sdpai_saturating_add(keys - 1, -shift)); /* from here on: all */
+  const int64_t start_row = sdpai_saturating_add(~shift, 1); /* -shift, held at INT64_MAX */
+  int64_t first = sdpai_max(0, start_row);                   /* rows before it have none */
+  int64_t full =
+      sdpai_max(first, sdpai_saturating_add(keys - 1, start_row)); /* from here on: all */
   first = sdpai_min(first, rows);
   full = sdpai_min(full, rows);
   __extension__ __int128 count = full - first, start = (__extension__(__int128) first) + shift + 1;
@@ -52,9 +54,9 @@ int64_t sdpai_plan_pairs(const struct sdpai_problem *problem) {
   int64_t pairs = sdpai_saturating_mul(rows, keys);
   if (keys > 0 && !(problem->features & SDPA_OFFSETS)) {
     int64_t offset = sdpai_alignment_offset(problem, &none, 0);
-    if (problem->window_right != INT64_MAX)
+    if (problem->window_right >= 0)
       pairs = pairs_below(rows, keys, sdpai_saturating_add(offset, problem->window_right));
-    if (problem->window_left != INT64_MAX)
+    if (problem->window_left >= 0)
       pairs -= pairs_below(rows, keys, sdpai_saturating_add(offset, -1 - problem->window_left));
   }
   return sdpai_saturating_mul(pairs, sdpai_saturating_mul(problem->batch, problem->query_heads));

@@ -22,9 +22,9 @@ struct mask_kind {
 static void narrow_window(const struct sdpai_mask_view *view, int64_t p,
                           struct sdpai_interval *keys) {
   const struct sdpai_problem *problem = view->problem;
-  if (problem->window_left != INT64_MAX)
+  if (problem->window_left >= 0)
     keys->begin = sdpai_max(keys->begin, sdpai_saturating_add(p, -problem->window_left));
-  if (problem->window_right != INT64_MAX) {
+  if (problem->window_right >= 0) {
     int64_t last = sdpai_saturating_add(p, problem->window_right);
     keys->end = sdpai_min(keys->end, sdpai_saturating_add(last, 1));
   }

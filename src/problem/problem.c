@@ -34,7 +34,7 @@ sdpa_status sdpai_struct_read(const char *name, const void *source, uint32_t siz
 
 /* Causal allows j <= p, which is a right window of 0; the narrower of the two holds. */
 static void read_windows(const sdpa_problem *problem, struct sdpai_problem *result) {
-  result->window_left = result->window_right = INT64_MAX;
+  result->window_left = result->window_right = -1;
   if (problem->features & SDPA_WINDOW) {
     if (problem->window_left >= 0) result->window_left = problem->window_left;
     if (problem->window_right >= 0) result->window_right = problem->window_right;

@@ -25,7 +25,7 @@ struct sdpai_problem {
       group; /* group = query heads per kv head, 1 if there is none */
   int64_t query_len, key_len, key_dim, value_dim;
   double scale, softcap;             /* in the compute type; softcap 0: off */
-  int64_t window_left, window_right; /* INT64_MAX: unbounded; causal is window_right 0 at most */
+  int64_t window_left, window_right; /* -1: unbounded; causal is window_right 0 */
   int64_t offset;
   sdpa_strides query, key, value, output, mask, bias, weights, scores, lse;
 };

@@ -58,15 +58,26 @@ static void restore(void) {
   assert_int_equal(fesetenv(FE_DFL_ENV), 0);
 }
 
+/* Arithmetic under the rounding in force: fegetround() alone may look at another unit's register
+ * than the one that computes (x87 and SSE). */
+static double third(int sign) {
+  volatile double one = sign, three = 3;
+  return one / three;
+}
+
 static void test_rounding_modes(void **state) {
   (void)state;
   static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO, FE_TONEAREST};
   for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
     double results[RESULTS];
     assert_int_equal(fesetround(modes[i]), 0);
+    double up_before = third(1), down_before = third(-1);
     compute(results);
     int after = fegetround();
+    double up_after = third(1), down_after = third(-1);
     restore();
+    assert_true(up_after == up_before);
+    assert_true(down_after == down_before);
     assert_int_equal(after, modes[i]);
     assert_memory_equal(results, expected, sizeof results);
   }
@@ -109,9 +120,18 @@ static void test_traps(void **state) {
   api_call_init(&call, SDPA_F64, api_one_head(2, 3, 2, 2), 0, 0);
   api_put(SDPA_F64, api_query(&call), 0, NAN);
   assert_int_not_equal(feenableexcept(traps), -1);
+#if defined(__SSE2__)
+  unsigned int before = _mm_getcsr();
+#endif
   sdpa_status status = sdpa_attention(&call.problem, NULL, &call.args);
   int after = fegetexcept();
+#if defined(__SSE2__)
+  unsigned int sse_after = _mm_getcsr();
+#endif
   restore();
+#if defined(__SSE2__)
+  assert_int_equal(sse_after, before);
+#endif
   assert_int_equal(status, SDPA_OK);
   assert_int_equal(after, traps);
   api_call_free(&call);

@@ -65,7 +65,7 @@ static int row_sizes[ROW_SIZES];
 #include "kernels/kernel_list.def"
 #undef SDPAI_KERNEL
 
-/* ALiBi's t is converted, not counted in float: behind 2^24 every other index rounds. */
+/* ALiBi's t is converted, not counted up in float, where 2^24 + 1 is 2^24. */
 static void test_row_scores_index_beyond_2_24(void **state) {
   (void)state;
   const int64_t n = (INT64_C(1) << 24) + 137;

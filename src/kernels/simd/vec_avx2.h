@@ -179,7 +179,7 @@ SDPAI_INLINE vf64 vf64_select_bytes_part(const uint8_t *p, int k, vf64 yes, vf64
   return vf64_select_word(_mm_cvtsi64_si128((int64_t)vec_bytes_part(p, k)), yes, no);
 }
 
-/* By way of doubles, which hold every index exactly: from 2^24 on a sum of floats would not. */
+/* By way of doubles, which hold every index exactly; a float is short of digits from 2^24 on. */
 SDPAI_INLINE vf64 vf64_index(int64_t t) {
   return _mm256_add_pd(_mm256_set1_pd((double)t), _mm256_setr_pd(0, 1, 2, 3));
 }

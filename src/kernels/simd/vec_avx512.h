@@ -160,7 +160,7 @@ SDPAI_INLINE vf64 vf64_select_bytes_part(const uint8_t *p, int k, vf64 yes, vf64
   return _mm512_mask_mov_pd(no, (__mmask8)_mm_test_epi8_mask(bytes, bytes), yes);
 }
 
-/* By way of doubles, which hold every index exactly: from 2^24 on a sum of floats would not. */
+/* By way of doubles, which hold every index exactly; a float is short of digits from 2^24 on. */
 SDPAI_INLINE vf64 vf64_index(int64_t t) {
   return _mm512_add_pd(_mm512_set1_pd((double)t), _mm512_setr_pd(0, 1, 2, 3, 4, 5, 6, 7));
 }

@@ -21,11 +21,12 @@
  *   select_bytes(p, yes, no)              byte != 0 ? yes : no, one byte a lane
  *   select_bytes_part(p, k, yes, no)      lanes from k on: no
  *   index(t)                              t, t + 1, ..., each converted exactly once
- *   scale2(p, n)                          p 2^n for an integral n from the exponent of the smallest
- *                                         normal number to that of the largest + 1, if the result
- * is not subnormal; NaN if p is cap_for_scale2(a, limit)              min(limit, a) where scale2
- * cannot bear what the exponential makes of huge arguments, a where it can reduce_add(v)
- * reduce_max(v)          over the lanes, in a fixed order
+ *   scale2(p, n)                          p 2^n; NaN if p is. n is integral, from the exponent of
+ *                                         the smallest normal number to that of the largest + 1,
+ *                                         and the result is not subnormal
+ *   cap_for_scale2(a, limit)              min(limit, a) where scale2 cannot bear what exp makes of
+ *                                         huge arguments, a where it can
+ *   reduce_add(v)  reduce_max(v)          over the lanes, in a fixed order
  *
  * Everything is static inline: a function of this name with external linkage would be one function
  * for all ISAs, and the linker might keep the AVX-512 one.

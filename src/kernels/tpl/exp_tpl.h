@@ -53,9 +53,8 @@ SDPAI_INLINE vec V(exp)(vec a) {
 
 /* tanh y = m / (m + 2) with the sign of y, m = e^(2|y|) - 1 = 2^n (e^r - 1) + (2^n - 1): for small
  * y n = 0 and m = r + r^2 g(r) has a relative error of its own size, and so has the quotient. Below
- * 2.75 ulp, which the tests assert (largest for f32, over every argument: 2.606 without FMA, 2.510
- * with). At the cap m + 2 rounds to m, so the quotient is exactly 1 from there on.
- */
+ * 2.75 ulp, which the tests assert (largest for f32, over every argument: 2.606 without FMA, 2.566
+ * with). At the cap m + 2 rounds to m, so the quotient is exactly 1 from there on. */
 SDPAI_INLINE vec V(tanh)(vec y) {
   vec n;
   vec doubled = V(abs)(y);

@@ -11,9 +11,9 @@
 #define LANES         ((int)vf32_lanes)
 #define SCORE         struct sdpai_score_f32
 #define KERNEL(op)    SDPAI_KERNEL_NAME(f32, op, SDPAI_KERNEL_ISA)
-#define EXP_MIN       -0x1.5d589ep+6f /* least argument whose exponential is normal: -87.33654 */
-#define EXP_CAP       89.0f           /* above the overflow at 88.72284, below n = 129 */
-#define TANH_CAP      20.0f           /* of 2|y|: from 2|y| = 18.03 on tanh rounds to 1 */
+#define EXP_MIN       (-0x1.5d589ep+6f) /* least argument with a normal exponential: -87.33654 */
+#define EXP_CAP       89.0f             /* above the overflow at 88.72284, below n = 129 */
+#define TANH_CAP      20.0f             /* of 2|y|: from 2|y| = 18.03 on tanh rounds to 1 */
 #define LOG2_E        0x1.715476p+0f
 #define LN2_HIGH      0x1.62e4p-1f /* 15 bits, n has 8: the product is exact */
 #define LN2_LOW       0x1.7f7d1cp-20f

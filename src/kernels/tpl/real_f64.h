@@ -10,9 +10,9 @@
 #define LANES         ((int)vf64_lanes)
 #define SCORE         struct sdpai_score_f64
 #define KERNEL(op)    SDPAI_KERNEL_NAME(f64, op, SDPAI_KERNEL_ISA)
-#define EXP_MIN       -0x1.6232bdd7abcd2p+9 /* least argument whose exponential is normal: -708.39642 */
-#define EXP_CAP       710.0                 /* above the overflow at 709.78271, below n = 1025 */
-#define TANH_CAP      40.0                  /* of 2|y|: from 2|y| = 38.13 on tanh rounds to 1 */
+#define EXP_MIN       (-0x1.6232bdd7abcd2p+9) /* least argument with a normal exponential: -708.39642 */
+#define EXP_CAP       710.0                   /* above the overflow at 709.78271, below n = 1025 */
+#define TANH_CAP      40.0                    /* of 2|y|: from 2|y| = 38.13 on tanh rounds to 1 */
 #define LOG2_E        0x1.71547652b82fep+0
 #define LN2_HIGH      0x1.62e42fefa38p-1 /* 42 bits, n has 11: the product is exact */
 #define LN2_LOW       0x1.ef35793c7673p-45

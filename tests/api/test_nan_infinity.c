@@ -1,4 +1,4 @@
-/* test_nonfinite.c - NaN, infinity and uninitialised memory: what reaches a row and what does not
+/* test_nan_infinity.c - NaN, infinity, uninitialised memory: what reaches a row and what does not
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
