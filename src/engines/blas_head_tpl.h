@@ -11,8 +11,9 @@
 /* Copies a rows x cols matrix with any strides to contiguous rows. */
 static void X(pack)(int64_t rows, int64_t cols, const T *from, int64_t row_stride,
                     int64_t col_stride, T *to) {
-  for (int64_t i = 0; i < rows; i++, from += row_stride, to += cols)
-    X(gather)(cols, from, col_stride, to);
+  if (cols == 0) return; /* `from` may be NULL then */
+  for (int64_t i = 0; i < rows; i++)
+    X(gather)(cols, from + i * row_stride, col_stride, to + i * cols);
 }
 
 static void X(prepare_key)(struct X(head) * head) {
@@ -214,7 +215,7 @@ static void X(run_problem)(const struct sdpa_plan *plan, const struct sdpai_args
       if (h % p->group == 0) {
         head.kv_head = h / p->group;
         X(prepare_key)(&head);
-        if (head.output) X(prepare_value)(&head);
+        if (head.output && p->value_dim > 0) X(prepare_value)(&head);
       }
       for (int64_t i = 0; i < head.view.query_len; i += plan->block_rows)
         X(run_block)(&head, i, sdpai_min(plan->block_rows, head.view.query_len - i));

@@ -60,7 +60,7 @@ static void narrow(const struct problem_data *data, int64_t b, int64_t h,
                    struct problem_data *one) {
   sdpa_problem *p = &one->problem;
   int64_t kv_head = h / (data->problem.query_heads / data->problem.kv_heads);
-  size_t scalar = problem_type_bytes(problem_compute_type(p));
+  size_t scalar = problem_type_bytes(problem_compute_type(&data->problem));
   *one = *data;
   p->batch = p->query_heads = p->kv_heads = 1;
   one->args.query = problem_data_at(data, PROBLEM_QUERY, b, h, 0, 0);
