@@ -34,6 +34,33 @@
 #define SDPAI_DECLARE_product_nt(name, type, real) SDPAI_DECLARE_product(name, real)
 #define SDPAI_DECLARE_product_nn(name, type, real) SDPAI_DECLARE_product(name, real)
 
+#define SDPAI_DECLARE_tile_pack(name, type, real)                                                  \
+  void name(int64_t rows, int64_t cols, const real *x, int64_t row_stride, int64_t col_stride,     \
+            real factor, int64_t width, real *tile);
+#define SDPAI_DECLARE_tile_unpack(name, type, real)                                                \
+  void name(int64_t rows, int64_t cols, const real *tile, int64_t width, const real *factor,       \
+            real *x, int64_t row_stride, int64_t col_stride);
+#define SDPAI_DECLARE_tile_products(name, real)                                                    \
+  void name(int64_t keys, int64_t dim, const real *q, const real *k, int64_t ldk, real *s,         \
+            real *max);
+#define SDPAI_DECLARE_tile_products_1(name, type, real) SDPAI_DECLARE_tile_products(name, real)
+#define SDPAI_DECLARE_tile_products_2(name, type, real) SDPAI_DECLARE_tile_products(name, real)
+#define SDPAI_DECLARE_tile_products_3(name, type, real) SDPAI_DECLARE_tile_products(name, real)
+#define SDPAI_DECLARE_tile_rules(name, type, real)                                                 \
+  void name(int64_t keys, int64_t width, real *s, const struct sdpai_tile_rules_##type *rules,     \
+            real *max);
+#define SDPAI_DECLARE_tile_softmax(name, type, real)                                               \
+  void name(int64_t keys, int64_t width, real scale, real *s, const real *max, real *m, real *l,   \
+            real *alpha);
+#define SDPAI_DECLARE_tile_values(name, real)                                                      \
+  void name(int64_t keys, int64_t dim, const real *p, const real *v, int64_t ldv, real *o,         \
+            const real *alpha);
+#define SDPAI_DECLARE_tile_values_1(name, type, real) SDPAI_DECLARE_tile_values(name, real)
+#define SDPAI_DECLARE_tile_values_2(name, type, real) SDPAI_DECLARE_tile_values(name, real)
+#define SDPAI_DECLARE_tile_values_3(name, type, real) SDPAI_DECLARE_tile_values(name, real)
+#define SDPAI_DECLARE_mask_words(name, type, real)                                                 \
+  void name(int64_t n, const uint8_t *mask, int64_t stride, uint32_t *words);
+
 #define SDPAI_KERNEL(isa, type, op)                                                                \
   SDPAI_DECLARE_##op(SDPAI_KERNEL_NAME(type, op, isa), type, SDPAI_REAL_##type)
 #include "kernels/kernel_list.def"

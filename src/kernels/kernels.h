@@ -28,6 +28,24 @@ struct sdpai_score_f64 {
   const uint8_t *mask;
 };
 
+/* The rules for a tile of scores with queries in lanes: as struct sdpai_score, for each lane. */
+struct sdpai_tile_rules_f32 {
+  float scale, softcap;  /* softcap 0: off */
+  const float *slope;    /* [width]; NULL: off */
+  const float *distance; /* [width] p of the lane's query minus the tile's first key; with slope */
+  const float *bias;     /* [keys][width], -inf excludes; NULL: none */
+  const uint32_t *words; /* [ceil(keys / 32)][width], bit j % 32 of word j / 32 is 0: key j is
+                            excluded; NULL: none */
+};
+struct sdpai_tile_rules_f64 {
+  double scale, softcap;
+  const double *slope, *distance, *bias;
+  const uint32_t *words;
+};
+
+/* Vectors of queries in the widest panel. */
+#define SDPAI_TILE_VECTORS 3
+
 /* The kernels of one type T, in the order a row of scores meets them.
  *
  * row_max     Returns the largest scale * x[t], -inf if n = 0. A NaN may be lost or returned.
@@ -62,6 +80,22 @@ struct sdpai_score_f64 {
  *             the arithmetic.
  *
  * product_nn  C = A B for B k x n, likewise. k = 0 gives zeros in both.
+ *
+ * The tile kernels keep queries in lanes. A panel has `width` = lanes, 2 lanes or 3 lanes queries;
+ * a tile is [keys][width], a packed panel [dim][width]. They align nothing and read no element
+ * beyond.
+ *
+ * tile_pack   tile[t][i] = factor * x[i][t] for rows i and columns t; lanes from `rows` on are not
+ * touched. tile_products_1, _2, _3  (vectors of the panel) s[j][i] = k_j . q_i, and max[i] = the
+ * largest of them over j (-inf for no key; a NaN may be lost). tile_rules  Turns products into
+ * scores in place as row_scores does, and stores their maxima. tile_softmax  One step of the online
+ * softmax (Milakov and Gimelshein, 2018): with m' = max(m, scale * max), s becomes exp(scale * s -
+ * m'), alpha = exp(m - m'), l = l * alpha + the sum of s over the keys, m = m'. Scores of -inf give
+ * 0 also where m' is -inf; then alpha is 0. scale > 0 where a score may be -inf. NaN scores make l
+ * NaN for good. tile_values_1, _2, _3  o[d][i] = o[d][i] * alpha[i] + sum over the keys of p[j][i]
+ * v[j][d]. tile_unpack x[i][t] = tile[t][i] * factor[i]; 0 where factor[i] is 0, whatever the tile
+ * holds. mask_words  Bit t of words[0], words[stride], ... is cleared where mask[t] is 0, for t <
+ * n; bits from n on in the last word are cleared.
  */
 struct sdpai_kernels_f32 {
   float (*row_max)(int64_t n, const float *x, float scale);
@@ -75,6 +109,27 @@ struct sdpai_kernels_f32 {
                      int64_t ldb, float *c, int64_t ldc);
   void (*product_nn)(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
                      int64_t ldb, float *c, int64_t ldc);
+  void (*tile_pack)(int64_t rows, int64_t cols, const float *x, int64_t row_stride,
+                    int64_t col_stride, float factor, int64_t width, float *tile);
+  void (*tile_products_1)(int64_t keys, int64_t dim, const float *q, const float *k, int64_t ldk,
+                          float *s, float *max);
+  void (*tile_products_2)(int64_t keys, int64_t dim, const float *q, const float *k, int64_t ldk,
+                          float *s, float *max);
+  void (*tile_products_3)(int64_t keys, int64_t dim, const float *q, const float *k, int64_t ldk,
+                          float *s, float *max);
+  void (*tile_rules)(int64_t keys, int64_t width, float *s,
+                     const struct sdpai_tile_rules_f32 *rules, float *max);
+  void (*tile_softmax)(int64_t keys, int64_t width, float scale, float *s, const float *max,
+                       float *m, float *l, float *alpha);
+  void (*tile_values_1)(int64_t keys, int64_t dim, const float *p, const float *v, int64_t ldv,
+                        float *o, const float *alpha);
+  void (*tile_values_2)(int64_t keys, int64_t dim, const float *p, const float *v, int64_t ldv,
+                        float *o, const float *alpha);
+  void (*tile_values_3)(int64_t keys, int64_t dim, const float *p, const float *v, int64_t ldv,
+                        float *o, const float *alpha);
+  void (*tile_unpack)(int64_t rows, int64_t cols, const float *tile, int64_t width,
+                      const float *factor, float *x, int64_t row_stride, int64_t col_stride);
+  void (*mask_words)(int64_t n, const uint8_t *mask, int64_t stride, uint32_t *words);
 };
 struct sdpai_kernels_f64 {
   double (*row_max)(int64_t n, const double *x, double scale);
@@ -89,6 +144,27 @@ struct sdpai_kernels_f64 {
                      int64_t ldb, double *c, int64_t ldc);
   void (*product_nn)(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, const double *b,
                      int64_t ldb, double *c, int64_t ldc);
+  void (*tile_pack)(int64_t rows, int64_t cols, const double *x, int64_t row_stride,
+                    int64_t col_stride, double factor, int64_t width, double *tile);
+  void (*tile_products_1)(int64_t keys, int64_t dim, const double *q, const double *k, int64_t ldk,
+                          double *s, double *max);
+  void (*tile_products_2)(int64_t keys, int64_t dim, const double *q, const double *k, int64_t ldk,
+                          double *s, double *max);
+  void (*tile_products_3)(int64_t keys, int64_t dim, const double *q, const double *k, int64_t ldk,
+                          double *s, double *max);
+  void (*tile_rules)(int64_t keys, int64_t width, double *s,
+                     const struct sdpai_tile_rules_f64 *rules, double *max);
+  void (*tile_softmax)(int64_t keys, int64_t width, double scale, double *s, const double *max,
+                       double *m, double *l, double *alpha);
+  void (*tile_values_1)(int64_t keys, int64_t dim, const double *p, const double *v, int64_t ldv,
+                        double *o, const double *alpha);
+  void (*tile_values_2)(int64_t keys, int64_t dim, const double *p, const double *v, int64_t ldv,
+                        double *o, const double *alpha);
+  void (*tile_values_3)(int64_t keys, int64_t dim, const double *p, const double *v, int64_t ldv,
+                        double *o, const double *alpha);
+  void (*tile_unpack)(int64_t rows, int64_t cols, const double *tile, int64_t width,
+                      const double *factor, double *x, int64_t row_stride, int64_t col_stride);
+  void (*mask_words)(int64_t n, const uint8_t *mask, int64_t stride, uint32_t *words);
 };
 
 /* All kernels of one ISA. Never partial: what an ISA does not define itself is the generic one. */

@@ -17,6 +17,7 @@
 typedef __m256 vf32;
 typedef __m256d vf64;
 enum { vf32_lanes = 8, vf64_lanes = 4 };
+#define SDPAI_TILE_UNROLL 4
 
 /* A window of 8 numbers that starts 8 - k from the front has -1 in its first k lanes; with 64-bit
  * lanes the same bits serve at 4 - k. */
@@ -226,6 +227,67 @@ SDPAI_INLINE float vf32_reduce_max(vf32 v) {
 SDPAI_INLINE double vf64_reduce_max(vf64 v) {
   __m128d half = _mm_max_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
   return _mm_cvtsd_f64(_mm_max_sd(half, _mm_unpackhi_pd(half, half)));
+}
+
+SDPAI_INLINE uint32_t vec_bits(const uint8_t *p) {
+  const __m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)p);
+  return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256()));
+}
+
+SDPAI_INLINE vf32 vf32_keep_bit(const uint32_t *words, int bit, vf32 yes, vf32 no) {
+  const __m256i one = _mm256_set1_epi32((int)(1u << bit));
+  const __m256i w = _mm256_loadu_si256((const __m256i *)(const void *)words);
+  return _mm256_blendv_ps(no, yes,
+                          _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(w, one), one)));
+}
+SDPAI_INLINE vf64 vf64_keep_bit(const uint32_t *words, int bit, vf64 yes, vf64 no) {
+  const __m128i one = _mm_set1_epi32((int)(1u << bit));
+  const __m128i w = _mm_loadu_si128((const __m128i *)(const void *)words);
+  const __m128i set = _mm_cmpeq_epi32(_mm_and_si128(w, one), one);
+  return _mm256_blendv_pd(no, yes, _mm256_castsi256_pd(_mm256_cvtepi32_epi64(set)));
+}
+
+/* Pairs, then quadruples within 128 bits, then the halves of the vector. */
+SDPAI_INLINE void vf32_transpose(vf32 *x) {
+  vf32 y[8];
+  SDPAI_UNROLL(4)
+  for (int u = 0; u < 8; u += 2) {
+    y[u] = _mm256_unpacklo_ps(x[u], x[u + 1]);
+    y[u + 1] = _mm256_unpackhi_ps(x[u], x[u + 1]);
+  }
+  SDPAI_UNROLL(2)
+  for (int u = 0; u < 8; u += 4) {
+    x[u] = _mm256_shuffle_ps(y[u], y[u + 2], 0x44);
+    x[u + 1] = _mm256_shuffle_ps(y[u], y[u + 2], 0xee);
+    x[u + 2] = _mm256_shuffle_ps(y[u + 1], y[u + 3], 0x44);
+    x[u + 3] = _mm256_shuffle_ps(y[u + 1], y[u + 3], 0xee);
+  }
+  SDPAI_UNROLL(4)
+  for (int u = 0; u < 4; u++) {
+    y[u] = _mm256_permute2f128_ps(x[u], x[u + 4], 0x20);
+    y[u + 4] = _mm256_permute2f128_ps(x[u], x[u + 4], 0x31);
+  }
+  SDPAI_UNROLL(8)
+  for (int u = 0; u < 8; u++) x[u] = y[u];
+}
+SDPAI_INLINE void vf64_transpose(vf64 *x) {
+  const vf64 lo01 = _mm256_unpacklo_pd(x[0], x[1]), hi01 = _mm256_unpackhi_pd(x[0], x[1]);
+  const vf64 lo23 = _mm256_unpacklo_pd(x[2], x[3]), hi23 = _mm256_unpackhi_pd(x[2], x[3]);
+  x[0] = _mm256_permute2f128_pd(lo01, lo23, 0x20);
+  x[1] = _mm256_permute2f128_pd(hi01, hi23, 0x20);
+  x[2] = _mm256_permute2f128_pd(lo01, lo23, 0x31);
+  x[3] = _mm256_permute2f128_pd(hi01, hi23, 0x31);
+}
+
+/* Horizontal additions within 128 bits, then one across. */
+SDPAI_INLINE vf32 vf32_sum_each(const vf32 *x) {
+  const vf32 a = _mm256_hadd_ps(_mm256_hadd_ps(x[0], x[1]), _mm256_hadd_ps(x[2], x[3]));
+  const vf32 b = _mm256_hadd_ps(_mm256_hadd_ps(x[4], x[5]), _mm256_hadd_ps(x[6], x[7]));
+  return _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
+}
+SDPAI_INLINE vf64 vf64_sum_each(const vf64 *x) {
+  const vf64 a = _mm256_hadd_pd(x[0], x[1]), b = _mm256_hadd_pd(x[2], x[3]);
+  return _mm256_add_pd(_mm256_permute2f128_pd(a, b, 0x20), _mm256_permute2f128_pd(a, b, 0x31));
 }
 
 #endif

@@ -16,6 +16,7 @@
 typedef __m512 vf32;
 typedef __m512d vf64;
 enum { vf32_lanes = 16, vf64_lanes = 8 };
+#define SDPAI_TILE_UNROLL 8
 
 SDPAI_INLINE __mmask16 vf32_part_mask(int k) {
   return (__mmask16)((1u << k) - 1);
@@ -208,6 +209,108 @@ SDPAI_INLINE double vf64_reduce_max(vf64 v) {
   __m256d half = _mm256_max_pd(_mm512_castpd512_pd256(v), _mm512_extractf64x4_pd(v, 1));
   __m128d part = _mm_max_pd(_mm256_castpd256_pd128(half), _mm256_extractf128_pd(half, 1));
   return _mm_cvtsd_f64(_mm_max_sd(part, _mm_unpackhi_pd(part, part)));
+}
+
+SDPAI_INLINE uint32_t vec_bits(const uint8_t *p) {
+  const __m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)p);
+  return _mm256_test_epi8_mask(bytes, bytes);
+}
+
+SDPAI_INLINE vf32 vf32_keep_bit(const uint32_t *words, int bit, vf32 yes, vf32 no) {
+  const __m512i w = _mm512_loadu_si512(words);
+  return _mm512_mask_mov_ps(no, _mm512_test_epi32_mask(w, _mm512_set1_epi32((int)(1u << bit))),
+                            yes);
+}
+SDPAI_INLINE vf64 vf64_keep_bit(const uint32_t *words, int bit, vf64 yes, vf64 no) {
+  const __m256i w = _mm256_loadu_si256((const __m256i *)(const void *)words);
+  return _mm512_mask_mov_pd(no, _mm256_test_epi32_mask(w, _mm256_set1_epi32((int)(1u << bit))),
+                            yes);
+}
+
+/* Pairs, then quadruples within 128 bits, then two rounds over the quarters of the vector. */
+SDPAI_INLINE void vf32_transpose(vf32 *x) {
+  vf32 y[16];
+  SDPAI_UNROLL(8)
+  for (int u = 0; u < 16; u += 2) {
+    y[u] = _mm512_unpacklo_ps(x[u], x[u + 1]);
+    y[u + 1] = _mm512_unpackhi_ps(x[u], x[u + 1]);
+  }
+  SDPAI_UNROLL(4)
+  for (int u = 0; u < 16; u += 4) {
+    const __m512d lo0 = _mm512_castps_pd(y[u]), lo1 = _mm512_castps_pd(y[u + 2]);
+    const __m512d hi0 = _mm512_castps_pd(y[u + 1]), hi1 = _mm512_castps_pd(y[u + 3]);
+    x[u] = _mm512_castpd_ps(_mm512_unpacklo_pd(lo0, lo1));
+    x[u + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(lo0, lo1));
+    x[u + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(hi0, hi1));
+    x[u + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(hi0, hi1));
+  }
+  SDPAI_UNROLL(4)
+  for (int u = 0; u < 4; u++) {
+    y[u] = _mm512_shuffle_f32x4(x[u], x[u + 4], 0x88);
+    y[u + 4] = _mm512_shuffle_f32x4(x[u], x[u + 4], 0xdd);
+    y[u + 8] = _mm512_shuffle_f32x4(x[u + 8], x[u + 12], 0x88);
+    y[u + 12] = _mm512_shuffle_f32x4(x[u + 8], x[u + 12], 0xdd);
+  }
+  SDPAI_UNROLL(4)
+  for (int u = 0; u < 4; u++) {
+    x[u] = _mm512_shuffle_f32x4(y[u], y[u + 8], 0x88);
+    x[u + 8] = _mm512_shuffle_f32x4(y[u], y[u + 8], 0xdd);
+    x[u + 4] = _mm512_shuffle_f32x4(y[u + 4], y[u + 12], 0x88);
+    x[u + 12] = _mm512_shuffle_f32x4(y[u + 4], y[u + 12], 0xdd);
+  }
+}
+SDPAI_INLINE void vf64_transpose(vf64 *x) {
+  vf64 y[8];
+  SDPAI_UNROLL(4)
+  for (int u = 0; u < 8; u += 2) {
+    y[u] = _mm512_unpacklo_pd(x[u], x[u + 1]);
+    y[u + 1] = _mm512_unpackhi_pd(x[u], x[u + 1]);
+  }
+  SDPAI_UNROLL(2)
+  for (int u = 0; u < 2; u++) {
+    x[u] = _mm512_shuffle_f64x2(y[u], y[u + 2], 0x88);
+    x[u + 2] = _mm512_shuffle_f64x2(y[u], y[u + 2], 0xdd);
+    x[u + 4] = _mm512_shuffle_f64x2(y[u + 4], y[u + 6], 0x88);
+    x[u + 6] = _mm512_shuffle_f64x2(y[u + 4], y[u + 6], 0xdd);
+  }
+  SDPAI_UNROLL(2)
+  for (int u = 0; u < 2; u++) {
+    y[u] = _mm512_shuffle_f64x2(x[u], x[u + 4], 0x88);
+    y[u + 4] = _mm512_shuffle_f64x2(x[u], x[u + 4], 0xdd);
+    y[u + 2] = _mm512_shuffle_f64x2(x[u + 2], x[u + 6], 0x88);
+    y[u + 6] = _mm512_shuffle_f64x2(x[u + 2], x[u + 6], 0xdd);
+  }
+  SDPAI_UNROLL(8)
+  for (int u = 0; u < 8; u++) x[u] = y[u];
+}
+
+/* The same network with an addition after each round halves the vectors instead. */
+SDPAI_INLINE vf32 vf32_sum_each(const vf32 *x) {
+  vf32 quads[4];
+  SDPAI_UNROLL(4)
+  for (int u = 0; u < 4; u++) {
+    const vf32 *v = x + 4 * u;
+    const vf32 s01 = _mm512_add_ps(_mm512_unpacklo_ps(v[0], v[1]), _mm512_unpackhi_ps(v[0], v[1]));
+    const vf32 s23 = _mm512_add_ps(_mm512_unpacklo_ps(v[2], v[3]), _mm512_unpackhi_ps(v[2], v[3]));
+    quads[u] = _mm512_add_ps(_mm512_shuffle_ps(s01, s23, 0x44), _mm512_shuffle_ps(s01, s23, 0xee));
+  }
+  const vf32 a = _mm512_add_ps(_mm512_shuffle_f32x4(quads[0], quads[1], 0x88),
+                               _mm512_shuffle_f32x4(quads[0], quads[1], 0xdd));
+  const vf32 b = _mm512_add_ps(_mm512_shuffle_f32x4(quads[2], quads[3], 0x88),
+                               _mm512_shuffle_f32x4(quads[2], quads[3], 0xdd));
+  return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
+}
+SDPAI_INLINE vf64 vf64_sum_each(const vf64 *x) {
+  vf64 pairs[4];
+  SDPAI_UNROLL(4)
+  for (int u = 0; u < 4; u++)
+    pairs[u] = _mm512_add_pd(_mm512_unpacklo_pd(x[2 * u], x[2 * u + 1]),
+                             _mm512_unpackhi_pd(x[2 * u], x[2 * u + 1]));
+  const vf64 a = _mm512_add_pd(_mm512_shuffle_f64x2(pairs[0], pairs[1], 0x88),
+                               _mm512_shuffle_f64x2(pairs[0], pairs[1], 0xdd));
+  const vf64 b = _mm512_add_pd(_mm512_shuffle_f64x2(pairs[2], pairs[3], 0x88),
+                               _mm512_shuffle_f64x2(pairs[2], pairs[3], 0xdd));
+  return _mm512_add_pd(_mm512_shuffle_f64x2(a, b, 0x88), _mm512_shuffle_f64x2(a, b, 0xdd));
 }
 
 #endif

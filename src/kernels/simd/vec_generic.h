@@ -27,6 +27,16 @@
  *   cap_for_scale2(a, limit)              min(limit, a) where scale2 cannot bear what exp makes of
  *                                         huge arguments, a where it can
  *   reduce_add(v)  reduce_max(v)          over the lanes, in a fixed order
+ *   keep_bit(words, bit, yes, no)         bit `bit` of words[lane] is set ? yes : no
+ *   transpose(x)                          the lanes x lanes matrix of vectors x, in place
+ *   sum_each(x)                           lane u: the sum of the lanes of x[u], in a fixed order
+ * that is the same for every u; x is used up
+ *
+ * and without a type
+ *
+ *   vec_bits(p)                           bit u set where byte p[u] != 0, for 32 bytes
+ *   SDPAI_TILE_UNROLL                     keys (or columns of V) that a tile kernel takes at a
+ * time: with SDPAI_TILE_VECTORS vectors each they fill the registers
  *
  * Everything is static inline: a function of this name with external linkage would be one function
  * for all ISAs, and the linker might keep the AVX-512 one.
@@ -43,6 +53,13 @@
 typedef float vf32;
 typedef double vf64;
 enum { vf32_lanes = 1, vf64_lanes = 1 };
+#define SDPAI_TILE_UNROLL 4
+
+SDPAI_INLINE uint32_t vec_bits(const uint8_t *p) {
+  uint32_t bits = 0;
+  for (int u = 0; u < 32; u++) bits |= (uint32_t)(p[u] != 0) << u;
+  return bits;
+}
 
 /* The operations that read the same for both types. a b + c stays two roundings: a call of libm's
  * fma() costs more than everything else here on a CPU without the instruction. */
@@ -103,6 +120,15 @@ enum { vf32_lanes = 1, vf64_lanes = 1 };
   }                                                                                                \
   SDPAI_INLINE v v##_select_bytes_part(const uint8_t *p, int k, v yes, v no) {                     \
     return k > 0 && *p ? yes : no;                                                                 \
+  }                                                                                                \
+  SDPAI_INLINE v v##_keep_bit(const uint32_t *words, int bit, v yes, v no) {                       \
+    return words[0] >> bit & 1 ? yes : no;                                                         \
+  }                                                                                                \
+  SDPAI_INLINE void v##_transpose(v *x) {                                                          \
+    (void)x;                                                                                       \
+  }                                                                                                \
+  SDPAI_INLINE v v##_sum_each(const v *x) {                                                        \
+    return x[0];                                                                                   \
   }                                                                                                \
   SDPAI_INLINE v v##_index(int64_t t) {                                                            \
     return (v)t;                                                                                   \

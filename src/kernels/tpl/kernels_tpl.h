@@ -14,6 +14,6 @@
 #include "runtime/compiler.h"
 
 #include "kernels/tpl/real_f32.h"
-#include "kernels/tpl/row_kernels_tpl.h"
+#include "kernels/tpl/type_kernels_tpl.h"
 #include "kernels/tpl/real_f64.h"
-#include "kernels/tpl/row_kernels_tpl.h"
+#include "kernels/tpl/type_kernels_tpl.h"

@@ -1,65 +1,120 @@
-/* product_tpl.h - products of small matrices
+/* product_tpl.h - products of a few rows with many, dimensions in lanes
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Template: real_f32.h or real_f64.h and a vec_<isa>.h come first. Made for a handful of rows and
- * columns, as at n = 3: nothing is packed and no block is kept in registers from one row to the
- * next.
+ * Template: real_f32.h or real_f64.h and a vec_<isa>.h come first. For few rows of A, as in
+ * decoding and in problems too small for a BLAS call: nothing is packed, both matrices are read
+ * from their rows once per four rows of A.
  */
 
-/* Two accumulators: rows are short, and adding up the lanes costs more than a third would save. */
+/* rows x keys elements of A B^T, rows * keys = LANES. Their accumulators are added up together.
+ * Rows and keys beyond m and n repeat the last one and are not stored: every element is computed
+ * alike, whatever stands beside it, so its bits do not depend on m. */
+SDPAI_INLINE void V(product_nt_group)(const int rows, const int keys, int64_t m, int64_t n,
+                                      int64_t k, const real *a, int64_t lda, const real *b,
+                                      int64_t ldb, real *c, int64_t ldc) {
+  const real *a_row[LANES], *b_row[LANES];
+  for (int u = 0; u < rows; u++) a_row[u] = a + (u < m ? u : m - 1) * lda;
+  for (int v = 0; v < keys; v++) b_row[v] = b + (v < n ? v : n - 1) * ldb;
+  vec acc[LANES];
+  SDPAI_UNROLL(16)
+  for (int u = 0; u < LANES; u++) acc[u] = V(set1)(0);
+  int64_t t = 0;
+  for (; k - t >= LANES; t += LANES) {
+    vec x[LANES];
+    SDPAI_UNROLL(16)
+    for (int u = 0; u < rows; u++) x[u] = V(load)(a_row[u] + t);
+    SDPAI_UNROLL(16)
+    for (int v = 0; v < keys; v++) {
+      const vec y = V(load)(b_row[v] + t);
+      SDPAI_UNROLL(16)
+      for (int u = 0; u < rows; u++) acc[u * keys + v] = V(fma)(x[u], y, acc[u * keys + v]);
+    }
+  }
+  if (t < k) {
+    const int rest = (int)(k - t);
+    SDPAI_UNROLL(16)
+    for (int v = 0; v < keys; v++) {
+      const vec y = V(load_part)(b_row[v] + t, rest);
+      SDPAI_UNROLL(16)
+      for (int u = 0; u < rows; u++)
+        acc[u * keys + v] = V(fma)(V(load_part)(a_row[u] + t, rest), y, acc[u * keys + v]);
+    }
+  }
+  real sums[LANES];
+  V(store)(sums, V(sum_each)(acc));
+  for (int u = 0; u < rows && u < m; u++)
+    for (int v = 0; v < keys && v < n; v++) c[u * ldc + v] = sums[u * keys + v];
+}
+
 void KERNEL(product_nt)(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,
                         int64_t ldb, real *c, int64_t ldc) {
-  for (int64_t i = 0; i < m; i++, a += lda, c += ldc) {
-    const real *row = b;
-    for (int64_t j = 0; j < n; j++, row += ldb) {
-      vec acc0 = V(set1)(0), acc1 = acc0;
-      int64_t t = 0;
-      for (; k - t >= 2 * LANES; t += 2 * LANES) {
-        acc0 = V(fma)(V(load)(a + t), V(load)(row + t), acc0);
-        acc1 = V(fma)(V(load)(a + t + LANES), V(load)(row + t + LANES), acc1);
-      }
-      for (; k - t >= LANES; t += LANES) acc0 = V(fma)(V(load)(a + t), V(load)(row + t), acc0);
-      if (t < k) {
-        const int rest = (int)(k - t);
-        acc1 = V(fma)(V(load_part)(a + t, rest), V(load_part)(row + t, rest), acc1);
-      }
-      c[j] = V(reduce_add)(V(add)(acc0, acc1));
+  enum { KEYS = LANES >= 8 ? 4 : LANES >= 4 ? 2 : 1, ROWS = LANES / KEYS };
+  for (; m > 1 && ROWS > 1; m -= ROWS, a += ROWS * lda, c += ROWS * ldc) {
+    for (int64_t j = 0; j < n; j += KEYS)
+      V(product_nt_group)(ROWS, KEYS, m, n - j, k, a, lda, b + j * ldb, ldb, c + j, ldc);
+  }
+  for (; m > 0; m--, a += lda, c += ldc)
+    for (int64_t j = 0; j < n; j += LANES)
+      V(product_nt_group)(1, LANES, 1, n - j, k, a, lda, b + j * ldb, ldb, c + j, ldc);
+}
+
+/* rows rows of `vectors` vectors of columns of A B. */
+SDPAI_INLINE void V(product_nn_group)(const int rows, const int vectors, int64_t k, const real *a,
+                                      int64_t lda, const real *b, int64_t ldb, real *c,
+                                      int64_t ldc) {
+  vec acc[4][4];
+  SDPAI_UNROLL(4)
+  for (int u = 0; u < rows; u++) {
+    SDPAI_UNROLL(4)
+    for (int v = 0; v < vectors; v++) acc[u][v] = V(set1)(0);
+  }
+  for (int64_t t = 0; t < k; t++, b += ldb, a++) {
+    vec y[4];
+    SDPAI_UNROLL(4)
+    for (int v = 0; v < vectors; v++) y[v] = V(load)(b + v * LANES);
+    SDPAI_UNROLL(4)
+    for (int u = 0; u < rows; u++) {
+      const vec x = V(set1)(a[u * lda]);
+      SDPAI_UNROLL(4)
+      for (int v = 0; v < vectors; v++) acc[u][v] = V(fma)(x, y[v], acc[u][v]);
     }
+  }
+  SDPAI_UNROLL(4)
+  for (int u = 0; u < rows; u++) {
+    SDPAI_UNROLL(4)
+    for (int v = 0; v < vectors; v++) V(store)(c + u * ldc + v * LANES, acc[u][v]);
   }
 }
 
-/* Four vectors of a row of C at a time stay in registers while the rows of B pass. */
+/* Columns that fill no vector. */
+static void V(product_nn_part)(int64_t m, int rest, int64_t k, const real *a, int64_t lda,
+                               const real *b, int64_t ldb, real *c, int64_t ldc) {
+  for (int64_t i = 0; i < m; i++) {
+    vec acc = V(set1)(0);
+    for (int64_t t = 0; t < k; t++)
+      acc = V(fma)(V(set1)(a[i * lda + t]), V(load_part)(b + t * ldb, rest), acc);
+    V(store_part)(c + i * ldc, rest, acc);
+  }
+}
+
+SDPAI_INLINE void V(product_nn_rows)(const int rows, int64_t n, int64_t k, const real *a,
+                                     int64_t lda, const real *b, int64_t ldb, real *c,
+                                     int64_t ldc) {
+  enum { VECTORS = SDPAI_TILE_UNROLL / 2 };
+  int64_t j = 0;
+  for (; n - j >= VECTORS * LANES; j += VECTORS * LANES)
+    V(product_nn_group)(rows, VECTORS, k, a, lda, b + j, ldb, c + j, ldc);
+  for (; n - j >= LANES; j += LANES)
+    V(product_nn_group)(rows, 1, k, a, lda, b + j, ldb, c + j, ldc);
+  if (j < n) V(product_nn_part)(rows, (int)(n - j), k, a, lda, b + j, ldb, c + j, ldc);
+}
+
 void KERNEL(product_nn)(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,
                         int64_t ldb, real *c, int64_t ldc) {
-  for (int64_t i = 0; i < m; i++, a += lda, c += ldc) {
-    int64_t j = 0;
-    for (; n - j >= 4 * LANES; j += 4 * LANES) {
-      vec acc0 = V(set1)(0), acc1 = acc0, acc2 = acc0, acc3 = acc0;
-      const real *row = b + j;
-      for (int64_t t = 0; t < k; t++, row += ldb) {
-        const vec factor = V(set1)(a[t]);
-        acc0 = V(fma)(factor, V(load)(row), acc0);
-        acc1 = V(fma)(factor, V(load)(row + LANES), acc1);
-        acc2 = V(fma)(factor, V(load)(row + 2 * LANES), acc2);
-        acc3 = V(fma)(factor, V(load)(row + 3 * LANES), acc3);
-      }
-      V(store)(c + j, acc0);
-      V(store)(c + j + LANES, acc1);
-      V(store)(c + j + 2 * LANES, acc2);
-      V(store)(c + j + 3 * LANES, acc3);
-    }
-    for (; n - j >= LANES; j += LANES) {
-      vec acc = V(set1)(0);
-      for (int64_t t = 0; t < k; t++) acc = V(fma)(V(set1)(a[t]), V(load)(b + t * ldb + j), acc);
-      V(store)(c + j, acc);
-    }
-    if (j < n) {
-      const int rest = (int)(n - j);
-      vec acc = V(set1)(0);
-      for (int64_t t = 0; t < k; t++)
-        acc = V(fma)(V(set1)(a[t]), V(load_part)(b + t * ldb + j, rest), acc);
-      V(store_part)(c + j, rest, acc);
-    }
-  }
+  for (; m >= 4; m -= 4, a += 4 * lda, c += 4 * ldc)
+    V(product_nn_rows)(4, n, k, a, lda, b, ldb, c, ldc);
+  if (m == 3) V(product_nn_rows)(3, n, k, a, lda, b, ldb, c, ldc);
+  if (m == 2) V(product_nn_rows)(2, n, k, a, lda, b, ldb, c, ldc);
+  if (m == 1) V(product_nn_rows)(1, n, k, a, lda, b, ldb, c, ldc);
 }

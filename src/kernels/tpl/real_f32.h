@@ -3,13 +3,14 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Included before the templates, without a guard: real_f64.h sets the same names anew, and
- * row_kernels_tpl.h clears them. The constants of the exponential are derived in exp_tpl.h.
+ * type_kernels_tpl.h clears them. The constants of the exponential are derived in exp_tpl.h.
  */
 #define real          float
 #define vec           vf32
 #define V(op)         vf32_##op
 #define LANES         ((int)vf32_lanes)
 #define SCORE         struct sdpai_score_f32
+#define TILE_RULES    struct sdpai_tile_rules_f32
 #define KERNEL(op)    SDPAI_KERNEL_NAME(f32, op, SDPAI_KERNEL_ISA)
 #define EXP_MIN       (-0x1.5d589ep+6f) /* least argument with a normal exponential: -87.33654 */
 #define EXP_CAP       89.0f             /* above the overflow at 88.72284, below n = 129 */

@@ -1,4 +1,4 @@
-/* row_kernels_tpl.h - the kernels of one type; clears the type's parameters at its end
+/* type_kernels_tpl.h - the kernels of one type; clears the type's parameters at its end
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
@@ -10,12 +10,18 @@
 #include "kernels/tpl/row_exp_tpl.h"
 #include "kernels/tpl/row_map_tpl.h"
 #include "kernels/tpl/product_tpl.h"
+#include "kernels/tpl/tile_products_tpl.h"
+#include "kernels/tpl/tile_values_tpl.h"
+#include "kernels/tpl/tile_softmax_tpl.h"
+#include "kernels/tpl/tile_pack_tpl.h"
+#include "kernels/tpl/mask_words_tpl.h"
 
 #undef real
 #undef vec
 #undef V
 #undef LANES
 #undef SCORE
+#undef TILE_RULES
 #undef KERNEL
 #undef EXP_MIN
 #undef EXP_CAP
