@@ -8,6 +8,19 @@
  * weights V by gemm -> output.
  */
 
+/* One query head, and the keys and values it shares with its group. */
+struct X(blas) {
+  struct X(head) head;
+  const struct sdpai_args *args;
+  const struct sdpai_blas_scratch *scratch;
+  int64_t batch, kv_head;
+  const T *key, *value; /* at key 0, perhaps packed */
+  const T *value_data;  /* the caller's V */
+  int64_t key_row, value_row;
+  struct sdpai_blas_layout value_layout;
+  int value_nonfinite; /* `value` is a copy with zeros, scratch->nonfinite tells where */
+};
+
 /* Copies a rows x cols matrix with any strides to contiguous rows. */
 static void X(pack)(int64_t rows, int64_t cols, const T *from, int64_t row_stride,
                     int64_t col_stride, T *to) {
@@ -16,28 +29,28 @@ static void X(pack)(int64_t rows, int64_t cols, const T *from, int64_t row_strid
     X(gather)(cols, from + i * row_stride, col_stride, to + i * cols);
 }
 
-static void X(prepare_key)(struct X(head) * head) {
-  const struct sdpai_problem *p = &head->plan->problem;
-  head->key = X(at)(head->args->key, head->batch * p->key.batch + head->kv_head * p->key.head);
-  head->key_row = p->key.row;
-  if (head->plan->blas.takes_key) return;
-  T *packed = head->scratch->key;
-  X(pack)(head->view.key_len, p->key_dim, head->key, p->key.row, p->key.col, packed);
-  head->key = packed;
-  head->key_row = p->key_dim;
+static void X(prepare_key)(struct X(blas) * blas) {
+  const struct sdpai_problem *p = &blas->head.plan->problem;
+  blas->key = X(at)(blas->args->key, blas->batch * p->key.batch + blas->kv_head * p->key.head);
+  blas->key_row = p->key.row;
+  if (blas->head.plan->blas.takes_key) return;
+  T *packed = blas->scratch->key;
+  X(pack)(blas->head.view.key_len, p->key_dim, blas->key, p->key.row, p->key.col, packed);
+  blas->key = packed;
+  blas->key_row = p->key_dim;
 }
 
 /* Marks the keys whose value row is not finite; returns whether there are any. */
-static int X(find_nonfinite)(struct X(head) * head) {
-  const struct sdpai_problem *p = &head->plan->problem;
+static int X(find_nonfinite)(struct X(blas) * blas) {
+  const struct sdpai_problem *p = &blas->head.plan->problem;
   const sdpa_strides *strides = &p->value;
-  uint8_t *nonfinite = head->scratch->nonfinite;
+  uint8_t *nonfinite = blas->scratch->nonfinite;
   int any = 0;
-  for (int64_t j = 0; j < head->view.key_len; j++) {
-    const T *row = head->value + j * strides->row;
+  for (int64_t j = 0; j < blas->head.view.key_len; j++) {
+    const T *row = blas->value + j * strides->row;
     int finite = 1;
     if (strides->col == 1) {
-      finite = head->kernels->row_finite(p->value_dim, row);
+      finite = blas->head.kernels->row_finite(p->value_dim, row);
     } else {
       for (int64_t d = 0; d < p->value_dim; d++) finite &= isfinite(row[d * strides->col]) != 0;
     }
@@ -47,52 +60,36 @@ static int X(find_nonfinite)(struct X(head) * head) {
   return any;
 }
 
-static void X(prepare_value)(struct X(head) * head) {
-  const struct sdpai_problem *p = &head->plan->problem;
-  head->value = head->value_data =
-      X(at)(head->args->value, head->batch * p->value.batch + head->kv_head * p->value.head);
-  head->value_row = p->value.row;
-  head->value_layout = head->plan->blas.value;
-  head->value_nonfinite = head->plan->blas.guards_value && X(find_nonfinite)(head);
-  if (head->plan->blas.takes_value && !head->value_nonfinite) return;
-  T *packed = head->scratch->value;
-  X(pack)(head->view.key_len, p->value_dim, head->value, p->value.row, p->value.col, packed);
-  head->value = packed;
-  head->value_row = p->value_dim;
-  head->value_layout = (struct sdpai_blas_layout){0, sdpai_max(p->value_dim, 1)};
-  for (int64_t j = 0; head->value_nonfinite && j < head->view.key_len; j++) {
+static void X(prepare_value)(struct X(blas) * blas) {
+  const struct sdpai_problem *p = &blas->head.plan->problem;
+  blas->value = blas->value_data =
+      X(at)(blas->args->value, blas->batch * p->value.batch + blas->kv_head * p->value.head);
+  blas->value_row = p->value.row;
+  blas->value_layout = blas->head.plan->blas.value;
+  blas->value_nonfinite = blas->head.plan->blas.guards_value && X(find_nonfinite)(blas);
+  if (blas->head.plan->blas.takes_value && !blas->value_nonfinite) return;
+  T *packed = blas->scratch->value;
+  X(pack)(blas->head.view.key_len, p->value_dim, blas->value, p->value.row, p->value.col, packed);
+  blas->value = packed;
+  blas->value_row = p->value_dim;
+  blas->value_layout = (struct sdpai_blas_layout){0, sdpai_max(p->value_dim, 1)};
+  for (int64_t j = 0; blas->value_nonfinite && j < blas->head.view.key_len; j++) {
     T *row = packed + j * p->value_dim;
-    for (int64_t d = 0; head->scratch->nonfinite[j] && d < p->value_dim; d++)
+    for (int64_t d = 0; blas->scratch->nonfinite[j] && d < p->value_dim; d++)
       if (!isfinite(row[d])) row[d] = 0;
   }
 }
 
-/* Points the head at query head `query_head`, which shares the prepared keys and values. */
-static void X(select_head)(struct X(head) * head, int64_t query_head) {
-  const struct sdpai_problem *p = &head->plan->problem;
-  const struct sdpai_args *a = head->args;
-  const int64_t b = head->batch, h = query_head;
-  sdpai_mask_view(p, a, b, h, &head->view);
-  head->query = X(at)(a->query, b * p->query.batch + h * p->query.head);
-  head->bias = X(at)(a->bias, b * p->bias.batch + h * p->bias.head);
-  head->output = X(out_at)(a->output, b * p->output.batch + h * p->output.head);
-  head->weights = X(out_at)(a->weights, b * p->weights.batch + h * p->weights.head);
-  head->scores = X(out_at)(a->scores, b * p->scores.batch + h * p->scores.head);
-  head->lse = X(out_at)(a->lse, b * p->lse.batch + h * p->lse.head);
-  head->sink = X(at)(a->sinks, h);
-  head->slope = a->alibi_slopes ? ((const T *)a->alibi_slopes)[h] : 0;
-}
-
 /* The keys that some row of the block may attend, or all where raw scores are asked for. */
-static struct sdpai_interval X(block_keys)(const struct X(head) * head, int64_t first,
+static struct sdpai_interval X(block_keys)(const struct X(blas) * blas, int64_t first,
                                            int64_t rows) {
-  const struct sdpai_problem *p = &head->plan->problem;
-  struct sdpai_interval keys = {0, head->view.key_len};
+  const struct sdpai_problem *p = &blas->head.plan->problem;
+  struct sdpai_interval keys = {0, blas->head.view.key_len};
   if (!(p->features & (SDPA_CAUSAL | SDPA_WINDOW)) || X(wants_all_scores)(p)) return keys;
   keys.begin = INT64_MAX;
   keys.end = 0;
   for (int64_t i = first; i < first + rows; i++) {
-    struct sdpai_interval own = sdpai_mask_interval(&head->view, i);
+    struct sdpai_interval own = sdpai_mask_interval(&blas->head.view, i);
     if (own.end == 0) continue;
     keys.begin = sdpai_min(keys.begin, own.begin);
     keys.end = sdpai_max(keys.end, own.end);
@@ -103,14 +100,14 @@ static struct sdpai_interval X(block_keys)(const struct X(head) * head, int64_t 
 
 /* C = A B, by the BLAS or, where its fixed cost would be most of it, by a kernel. `b` has k rows,
  * or n if it is transposed. */
-static void X(multiply)(const struct X(head) * head, int64_t m, int64_t n, int64_t k, const T *a,
+static void X(multiply)(const struct X(blas) * blas, int64_t m, int64_t n, int64_t k, const T *a,
                         struct sdpai_blas_layout a_layout, const T *b,
                         struct sdpai_blas_layout b_layout, T *c, int64_t ldc) {
   if (n <= TINY_SIDE && k <= TINY_SIDE && m * n * k <= TINY_PRODUCT && !a_layout.transposed) {
     if (b_layout.transposed) {
-      head->kernels->product_nt(m, n, k, a, a_layout.ld, b, b_layout.ld, c, ldc);
+      blas->head.kernels->product_nt(m, n, k, a, a_layout.ld, b, b_layout.ld, c, ldc);
     } else {
-      head->kernels->product_nn(m, n, k, a, a_layout.ld, b, b_layout.ld, c, ldc);
+      blas->head.kernels->product_nn(m, n, k, a, a_layout.ld, b, b_layout.ld, c, ldc);
     }
   } else {
     X(sdpai_blas_gemm)(m, n, k, a, a_layout, b, b_layout, c, ldc);
@@ -118,31 +115,31 @@ static void X(multiply)(const struct X(head) * head, int64_t m, int64_t n, int64
 }
 
 /* products[rows][keys] = Q K^T of the block. */
-static void X(multiply_keys)(const struct X(head) * head, int64_t first, int64_t rows,
+static void X(multiply_keys)(const struct X(blas) * blas, int64_t first, int64_t rows,
                              struct sdpai_interval keys, T *products, int64_t ld) {
-  const struct sdpai_problem *p = &head->plan->problem;
-  const T *query = X(at)(head->query, first * p->query.row);
-  const struct sdpai_blas_plan *b = &head->plan->blas;
+  const struct sdpai_problem *p = &blas->head.plan->problem;
+  const T *query = X(at)(blas->head.query, first * p->query.row);
+  const struct sdpai_blas_plan *b = &blas->head.plan->blas;
   if (!b->takes_query) {
-    X(pack)(rows, p->key_dim, query, p->query.row, p->query.col, head->scratch->query);
-    query = head->scratch->query;
+    X(pack)(rows, p->key_dim, query, p->query.row, p->query.col, blas->scratch->query);
+    query = blas->scratch->query;
   }
   X(multiply)
-  (head, rows, keys.end - keys.begin, p->key_dim, query, b->query,
-   X(at)(head->key, keys.begin * head->key_row), sdpai_blas_transpose(b->key), products, ld);
+  (blas, rows, keys.end - keys.begin, p->key_dim, query, b->query,
+   X(at)(blas->key, keys.begin * blas->key_row), sdpai_blas_transpose(b->key), products, ld);
 }
 
 /* Adds the products with the non-finite elements of V, for the rows that attend them. */
-static void X(add_nonfinite)(const struct X(head) * head, int64_t row, struct sdpai_interval keys,
+static void X(add_nonfinite)(const struct X(blas) * blas, int64_t row, struct sdpai_interval keys,
                              const T *weights, T *output) {
-  const struct sdpai_problem *p = &head->plan->problem;
-  struct sdpai_interval own = sdpai_mask_interval(&head->view, row);
+  const struct sdpai_problem *p = &blas->head.plan->problem;
+  struct sdpai_interval own = sdpai_mask_interval(&blas->head.view, row);
   own.begin = sdpai_max(own.begin, keys.begin);
   own.end = sdpai_min(own.end, keys.end);
-  sdpai_mask_allowed(&head->view, row, own, head->scratch->allowed);
+  sdpai_mask_allowed(&blas->head.view, row, own, blas->scratch->rows.allowed);
   for (int64_t j = own.begin; j < own.end; j++) {
-    if (!head->scratch->nonfinite[j] || !head->scratch->allowed[j - own.begin]) continue;
-    const T *value = head->value_data + j * p->value.row;
+    if (!blas->scratch->nonfinite[j] || !blas->scratch->rows.allowed[j - own.begin]) continue;
+    const T *value = blas->value_data + j * p->value.row;
     for (int64_t d = 0; d < p->value_dim; d++)
       if (!isfinite(value[d * p->value.col]))
         output[d] += weights[j - keys.begin] * value[d * p->value.col];
@@ -150,76 +147,78 @@ static void X(add_nonfinite)(const struct X(head) * head, int64_t row, struct sd
 }
 
 /* output[rows][value_dim] = weights V of the block, each row times its factor. */
-static void X(multiply_values)(const struct X(head) * head, int64_t first, int64_t rows,
+static void X(multiply_values)(const struct X(blas) * blas, int64_t first, int64_t rows,
                                struct sdpai_interval keys, const T *weights, int64_t ld) {
-  const struct sdpai_problem *p = &head->plan->problem;
-  const int in_place = head->plan->blas.takes_output;
-  const T *factors = head->scratch->factors;
-  T *target = head->output + first * p->output.row;
-  T *output = in_place ? target : head->scratch->output;
+  const struct sdpai_problem *p = &blas->head.plan->problem;
+  const int in_place = blas->head.plan->blas.takes_output;
+  const T *factors = blas->scratch->factors;
+  T *target = blas->head.output + first * p->output.row;
+  T *output = in_place ? target : blas->scratch->output;
   const int64_t output_row = in_place ? p->output.row : p->value_dim;
   X(multiply)
-  (head, rows, p->value_dim, keys.end - keys.begin, weights, (struct sdpai_blas_layout){0, ld},
-   X(at)(head->value, keys.begin * head->value_row), head->value_layout, output,
+  (blas, rows, p->value_dim, keys.end - keys.begin, weights, (struct sdpai_blas_layout){0, ld},
+   X(at)(blas->value, keys.begin * blas->value_row), blas->value_layout, output,
    in_place && p->query_len > 1 ? output_row : sdpai_max(p->value_dim, 1));
   for (int64_t r = 0; r < rows; r++) {
     T *row = output + r * output_row;
     if (factors[r] == 0) {
       memset(row, 0, (size_t)p->value_dim * sizeof *row);
     } else {
-      if (head->value_nonfinite) X(add_nonfinite)(head, first + r, keys, weights + r * ld, row);
-      if (factors[r] != 1) head->kernels->row_scale(p->value_dim, row, factors[r]);
+      if (blas->value_nonfinite) X(add_nonfinite)(blas, first + r, keys, weights + r * ld, row);
+      if (factors[r] != 1) blas->head.kernels->row_scale(p->value_dim, row, factors[r]);
     }
     if (!in_place) X(scatter)(p->value_dim, row, target + r * p->output.row, p->output.col);
   }
 }
 
 /* Rows that attend nothing at all; Q is not read. */
-static void X(run_empty_rows)(const struct X(head) * head, int64_t first, int64_t end) {
-  const struct sdpai_problem *p = &head->plan->problem;
+static void X(run_empty_rows)(const struct X(blas) * blas, int64_t first, int64_t end) {
+  const struct sdpai_problem *p = &blas->head.plan->problem;
   for (int64_t i = first; i < end; i++) {
-    X(finish_empty_row)(head, i);
-    if (head->output) X(fill)(p->value_dim, 0, head->output + i * p->output.row, p->output.col);
+    X(finish_empty_row)(&blas->head, i);
+    if (blas->head.output)
+      X(fill)(p->value_dim, 0, blas->head.output + i * p->output.row, p->output.col);
   }
 }
 
-static void X(run_block)(const struct X(head) * head, int64_t first, int64_t rows) {
-  const struct sdpai_problem *p = &head->plan->problem;
-  const struct sdpai_interval keys = X(block_keys)(head, first, rows);
+static void X(run_block)(const struct X(blas) * blas, int64_t first, int64_t rows) {
+  const struct sdpai_problem *p = &blas->head.plan->problem;
+  const struct sdpai_interval keys = X(block_keys)(blas, first, rows);
   const int64_t width = keys.end - keys.begin;
   if (width == 0) {
-    X(run_empty_rows)(head, first, first + rows);
+    X(run_empty_rows)(blas, first, first + rows);
     return;
   }
-  T *products = head->scratch->scores, *factors = head->scratch->factors;
-  int64_t ld = head->plan->blas.score_row;
-  if (head->plan->blas.takes_weights) {
-    products = head->weights + first * p->weights.row + keys.begin;
+  T *products = blas->scratch->scores, *factors = blas->scratch->factors;
+  int64_t ld = blas->head.plan->blas.score_row;
+  if (blas->head.plan->blas.takes_weights) {
+    products = blas->head.weights + first * p->weights.row + keys.begin;
     ld = p->query_len > 1 ? p->weights.row : width;
   }
-  X(multiply_keys)(head, first, rows, keys, products, ld);
+  X(multiply_keys)(blas, first, rows, keys, products, ld);
   for (int64_t r = 0; r < rows; r++)
-    factors[r] = X(finish_row)(head, first + r, keys, products + r * ld);
-  if (head->output && p->value_dim > 0) X(multiply_values)(head, first, rows, keys, products, ld);
+    factors[r] = X(finish_row)(&blas->head, first + r, keys, products + r * ld);
+  if (blas->head.output && p->value_dim > 0)
+    X(multiply_values)(blas, first, rows, keys, products, ld);
 }
 
 static void X(run_problem)(const struct sdpa_plan *plan, const struct sdpai_args *args,
                            const struct sdpai_blas_scratch *scratch) {
   const struct sdpai_problem *p = &plan->problem;
-  struct X(head)
-      head = {.plan = plan, .args = args, .scratch = scratch, .kernels = &plan->kernels->FIELD};
+  struct X(blas) blas = {.args = args, .scratch = scratch};
+  const struct X(head) *head = &blas.head;
   if (p->query_len == 0) return;
-  for (head.batch = 0; head.batch < p->batch; head.batch++) {
+  for (blas.batch = 0; blas.batch < p->batch; blas.batch++) {
     for (int64_t h = 0; h < p->query_heads; h++) {
-      X(select_head)(&head, h);
+      X(select_head)(&blas.head, plan, args, &scratch->rows, blas.batch, h);
       if (h % p->group == 0) {
-        head.kv_head = h / p->group;
-        X(prepare_key)(&head);
-        if (head.output && p->value_dim > 0) X(prepare_value)(&head);
+        blas.kv_head = h / p->group;
+        X(prepare_key)(&blas);
+        if (head->output && p->value_dim > 0) X(prepare_value)(&blas);
       }
-      for (int64_t i = 0; i < head.view.query_len; i += plan->block_rows)
-        X(run_block)(&head, i, sdpai_min(plan->block_rows, head.view.query_len - i));
-      X(run_empty_rows)(&head, head.view.query_len, p->query_len);
+      for (int64_t i = 0; i < head->view.query_len; i += plan->block_rows)
+        X(run_block)(&blas, i, sdpai_min(plan->block_rows, head->view.query_len - i));
+      X(run_empty_rows)(&blas, head->view.query_len, p->query_len);
     }
   }
 }

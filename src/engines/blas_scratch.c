@@ -47,8 +47,6 @@ void sdpai_blas_carve(const struct sdpa_plan *plan, struct sdpai_arena *arena,
   const struct sdpai_problem *p = &plan->problem;
   const struct sdpai_blas_plan *b = &plan->blas;
   const int has_output = !(p->features & SDPA_NO_OUTPUT);
-  const int copies_bias = (p->features & SDPA_BIAS) && p->bias.col != 1;
-  const int copies_mask = (p->features & SDPA_MASK) && p->mask.col != 1;
   const int64_t rows = plan->block_rows;
   const size_t element = p->element;
   scratch->scores =
@@ -64,8 +62,6 @@ void sdpai_blas_carve(const struct sdpa_plan *plan, struct sdpai_arena *arena,
   scratch->output = sdpai_arena_take(
       arena, elements(arena, has_output && !b->takes_output, rows, p->value_dim), element);
   scratch->nonfinite = sdpai_arena_take(arena, b->guards_value ? p->key_len : 0, 1);
-  scratch->bias = sdpai_arena_take(arena, copies_bias ? p->key_len : 0, element);
-  scratch->mask = sdpai_arena_take(arena, copies_mask ? p->key_len : 0, 1);
-  scratch->allowed = sdpai_arena_take(arena, p->key_len, 1);
+  sdpai_row_scratch_carve(p, p->key_len, arena, &scratch->rows);
   scratch->factors = sdpai_arena_take(arena, rows, element);
 }

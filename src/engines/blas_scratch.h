@@ -10,6 +10,7 @@
 
 #include "blas/blas.h"
 #include "engines/plan.h"
+#include "engines/row_scratch.h"
 #include "runtime/arena.h"
 
 struct sdpai_blas_scratch {
@@ -21,12 +22,10 @@ struct sdpai_blas_scratch {
   /* [key_len, value_dim]: likewise, and V without its non-finite elements (see
    * sdpai_blas_value_copied) */
   void *value;
-  uint8_t *nonfinite; /* [key_len] keys whose value row has such an element */
-  void *output;       /* [rows, value_dim] where the output's strides are not CBLAS's */
-  void *bias;         /* [key_len] one row of bias whose column stride is not 1 */
-  uint8_t *mask;      /* [key_len] the same of the mask */
-  uint8_t *allowed;   /* [key_len] which keys a row attends */
-  void *factors;      /* [rows] what each row of the output is multiplied with */
+  uint8_t *nonfinite;            /* [key_len] keys whose value row has such an element */
+  void *output;                  /* [rows, value_dim] where the output's strides are not CBLAS's */
+  struct sdpai_row_scratch rows; /* for key_len keys */
+  void *factors;                 /* [rows] what each row of the output is multiplied with */
 };
 
 /* Fills plan->blas from the problem's strides.

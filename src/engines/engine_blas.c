@@ -27,6 +27,7 @@ enum { TINY_SIDE = 512, TINY_PRODUCT = 2048 };
 #define T       float
 #define X(name) name##_f32
 #define FIELD   f32
+#include "engines/head_tpl.h"
 #include "engines/blas_rows_tpl.h"
 #include "engines/blas_head_tpl.h"
 #undef T
@@ -36,6 +37,7 @@ enum { TINY_SIDE = 512, TINY_PRODUCT = 2048 };
 #define T       double
 #define X(name) name##_f64
 #define FIELD   f64
+#include "engines/head_tpl.h"
 #include "engines/blas_rows_tpl.h"
 #include "engines/blas_head_tpl.h"
 
