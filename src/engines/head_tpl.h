@@ -124,7 +124,7 @@ static void X(row_bias_and_mask)(const struct X(head) * head, int64_t row,
 }
 
 /* Products x of the keys `keys` become scores rule.scale * x at `own`, within `keys`. Returns their
- * largest and in *scale what row_exp still has to multiply with; stores raw scores of `span`, which
+ * largest and in *scale what row_exp still has to multiply with (1 where sdpai_scores_ruled()); stores raw scores of `span`, which
  * holds the keys, on the way. */
 static T X(score_row)(const struct X(head) * head, int64_t row, struct sdpai_interval span,
                       struct sdpai_interval keys, struct sdpai_interval own, T *x, T *scale) {
@@ -141,14 +141,13 @@ static T X(score_row)(const struct X(head) * head, int64_t row, struct sdpai_int
   x += own.begin - keys.begin;
   rule.slope = head->slope;
   X(row_bias_and_mask)(head, row, own, &rule);
-  const int64_t n = own.end - own.begin;
-  const int stage_biased = head->scores && p->score_stage == SDPA_STAGE_BIASED;
-  if (rule.softcap == 0 && rule.slope == 0 && !rule.bias && !rule.mask && !stage_biased) {
+  if (!sdpai_scores_ruled(p)) {
     *scale = rule.scale;
-    return head->kernels->row_max(n, x, rule.scale);
+    return head->kernels->row_max(own.end - own.begin, x, rule.scale);
   }
   T max = X(apply_rule)(head, row, own, &rule, x);
-  if (stage_biased) X(store_scores)(head, row, span, own, x);
+  if (head->scores && p->score_stage == SDPA_STAGE_BIASED)
+    X(store_scores)(head, row, span, own, x);
   *scale = 1;
   return max;
 }

@@ -19,6 +19,21 @@ struct sdpai_blas_plan {
   int64_t score_row;    /* elements from one row of scores to the next, in scratch */
 };
 
+/* How engine tiled cuts the work. A kv head's query rows are those of all its query heads, one head
+ * after the other: group * query_len of them. */
+struct sdpai_tiled_plan {
+  uint8_t by_rows;                /* few queries: dimensions in lanes, not queries */
+  uint8_t packs_key, packs_value; /* column stride not 1 */
+  uint8_t ruled;  /* every score goes through tile_rules or row_scores, which apply the scale */
+  int64_t width;  /* query rows of a panel */
+  int64_t panels; /* panels of an item */
+  int64_t item_rows, items; /* rows of an item; items of a kv head */
+  int64_t super_keys; /* keys that an item's panels share before the next ones: they stay in L2 */
+  int64_t splits, split_keys; /* parts of the keys, by query_len and key_len alone */
+  uint8_t split_items;        /* each split is an item of its own */
+  int32_t slots;              /* items that may run at once */
+};
+
 /* Immutable once built: any number of threads may execute it. Holds no pointer into itself and owns
  * no memory, so it may live on the stack (one-shot calls) as well as on the heap. */
 struct sdpa_plan {
@@ -28,6 +43,7 @@ struct sdpa_plan {
   const struct sdpai_kernels *kernels;
   int64_t block_rows; /* query rows whose scores are held at once */
   struct sdpai_blas_plan blas;
+  struct sdpai_tiled_plan tiled;
   size_t workspace; /* bytes at SDPAI_ARENA_ALIGNMENT */
 };
 

@@ -1,4 +1,4 @@
-/* row_scratch.h - working memory for one row of scores
+/* row_scratch.h - how one row of scores is worked on: its memory, and whether rules apply
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -14,6 +14,12 @@ struct sdpai_row_scratch {
   uint8_t *mask;    /* [keys] the same of the mask */
   uint8_t *allowed; /* [keys] which keys a row attends */
 };
+
+/* Whether products need more than the scale to become scores: a rule, or to be stored on the way. By the problem
+ * alone, so that every row of it is rounded alike. */
+static inline int sdpai_scores_ruled(const struct sdpai_problem *p) {
+  return p->softcap != 0 || (p->features & (SDPA_ALIBI | SDPA_BIAS | SDPA_MASK | SDPA_SCORES)) != 0;
+}
 
 /* For rows of up to `keys` keys at a time. */
 static inline void sdpai_row_scratch_carve(const struct sdpai_problem *p, int64_t keys,

@@ -47,10 +47,19 @@ enum {
 #endif
 static const struct sdpai_kernels tables[TABLES] = {
 #include "kernels/kernel_list.def"
-    [TABLE_generic].isa = SDPA_ISA_GENERIC, [TABLE_generic].name = "generic",
+    [TABLE_generic].isa = SDPA_ISA_GENERIC,
+    [TABLE_generic].name = "generic",
+    [TABLE_generic].f32.lanes = 1,
+    [TABLE_generic].f64.lanes = 1,
 #ifdef SDPAI_ARCH_X86
-    [TABLE_avx2].isa = SDPA_ISA_AVX2,       [TABLE_avx2].name = "avx2",
-    [TABLE_avx512].isa = SDPA_ISA_AVX512,   [TABLE_avx512].name = "avx512",
+    [TABLE_avx2].isa = SDPA_ISA_AVX2,
+    [TABLE_avx2].name = "avx2",
+    [TABLE_avx2].f32.lanes = 8,
+    [TABLE_avx2].f64.lanes = 4,
+    [TABLE_avx512].isa = SDPA_ISA_AVX512,
+    [TABLE_avx512].name = "avx512",
+    [TABLE_avx512].f32.lanes = 16,
+    [TABLE_avx512].f64.lanes = 8,
 #endif
 };
 #if defined(__GNUC__)

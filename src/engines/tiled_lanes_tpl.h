@@ -1,0 +1,152 @@
+/* tiled_lanes_tpl.h - the loop over tiles for queries in lanes, once for both types
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Parameters: as head_tpl.h. The one way of a tile: products, rules, online softmax, values.
+ */
+
+/* K's and V's rows of a tile. */
+struct X(tile) {
+  struct sdpai_interval keys;
+  struct X(rows) key, value;
+};
+
+/* The part of a tile that some lane attends. It begins a multiple of 16 keys after the tile, so that the softmax's
+ * sums over even and odd keys stay the same whatever rows share the panel. */
+static struct X(tile) X(trim_tile)(const struct X(panel) * panel, struct X(tile) tile) {
+  const int64_t late = sdpai_max(0, panel->any.begin - tile.keys.begin) & ~(int64_t)15;
+  if (panel->any.end < tile.keys.end) tile.keys.end = panel->any.end;
+  if (late > 0 && tile.keys.begin + late < tile.keys.end) {
+    tile.keys.begin += late;
+    tile.key = X(rows_on)(tile.key, late);
+    tile.value = X(rows_on)(tile.value, late);
+  }
+  return tile;
+}
+
+/* s[j][i] = k_j . q_i */
+static void X(tile_products)(const struct X(item) * item, const struct X(panel) * panel,
+                             const struct X(tile) * tile) {
+  const int64_t n = tile->keys.end - tile->keys.begin, dim = item->plan->problem.key_dim;
+  T *s = item->scratch->scores, *max = item->scratch->max;
+  switch (panel->width / item->kernels->lanes) {
+  case 1:
+    item->kernels->tile_products_1(n, dim, panel->query, tile->key.data, tile->key.ld, s, max);
+    break;
+  case 2:
+    item->kernels->tile_products_2(n, dim, panel->query, tile->key.data, tile->key.ld, s, max);
+    break;
+  default:
+    item->kernels->tile_products_3(n, dim, panel->query, tile->key.data, tile->key.ld, s, max);
+  }
+}
+
+static void X(tile_values)(const struct X(item) * item, const struct X(panel) * panel, int64_t n,
+                           struct X(rows) value) {
+  const int64_t dim = item->plan->problem.value_dim;
+  const T *s = item->scratch->scores, *alpha = item->scratch->alpha;
+  switch (panel->width / item->kernels->lanes) {
+  case 1:
+    item->kernels->tile_values_1(n, dim, s, value.data, value.ld, panel->output, alpha);
+    break;
+  case 2:
+    item->kernels->tile_values_2(n, dim, s, value.data, value.ld, panel->output, alpha);
+    break;
+  default:
+    item->kernels->tile_values_3(n, dim, s, value.data, value.ld, panel->output, alpha);
+  }
+}
+
+/* Products become scores: the rules, and what is stored on the way. */
+static void X(tile_scores)(const struct X(item) * item, const struct X(panel) * panel,
+                           const struct X(tile) * tile, struct X(sdpai_tile_rules) * rules) {
+  const struct sdpai_problem *p = &item->plan->problem;
+  const struct sdpai_args *a = item->args;
+  const int64_t n = tile->keys.end - tile->keys.begin, width = panel->width;
+  T *s = item->scratch->scores, *max = item->scratch->max;
+  const T scale = item->plan->tiled.ruled ? (T)fabs(p->scale) : 1;
+  rules->scale = scale;
+  rules->softcap = (T)p->softcap;
+  if (X(wants_all_scores)(p)) {
+    struct X(sdpai_tile_rules) stage = {.scale = scale};
+    if (p->score_stage == SDPA_STAGE_SOFTCAPPED) stage.softcap = rules->softcap;
+    item->kernels->tile_rules(n, width, s, &stage, max);
+    X(store_tile)(item, panel, tile->keys, 1, a->scores, &p->scores);
+    rules->scale = 1;
+    if (p->score_stage == SDPA_STAGE_SOFTCAPPED) rules->softcap = 0;
+  }
+  if (item->plan->tiled.ruled) X(fill_rules)(item, panel, tile->keys, rules);
+  if (item->plan->tiled.ruled || rules->words) item->kernels->tile_rules(n, width, s, rules, max);
+  if (a->scores && p->score_stage == SDPA_STAGE_BIASED)
+    X(store_tile)(item, panel, tile->keys, 1, a->scores, &p->scores);
+  if (a->weights) X(store_tile)(item, panel, tile->keys, 1, a->weights, &p->weights);
+}
+
+static void X(run_tile)(const struct X(item) * item, const struct X(panel) * panel, struct X(tile) tile) {
+  const struct sdpai_tiled_scratch *scratch = item->scratch;
+  const int stores = item->args->scores || item->args->weights;
+  if (!stores) tile = X(trim_tile)(panel, tile);
+  const int64_t n = tile.keys.end - tile.keys.begin;
+  if (n <= 0 || (!stores && panel->any.begin >= tile.keys.end)) return;
+  const enum X(tile_class) class = X(classify_tile)(item, panel, tile.keys);
+  if (class == X(TILE_SKIP) && !stores) return;
+  struct X(sdpai_tile_rules) rules = {.scale = 1};
+  if (class != X(TILE_FULL)) rules.words = scratch->words;
+  X(tile_products)(item, panel, &tile);
+  X(tile_scores)(item, panel, &tile, &rules);
+  item->kernels->tile_softmax(n, panel->width, item->scale, scratch->scores, scratch->max, panel->m, panel->l,
+                              scratch->alpha);
+  if (!item->value) return;
+  int nonfinite = 0;
+  struct X(rows) finite = tile.value;
+  if (rules.words || rules.bias) finite = X(finite_values)(item, n, tile.value, &nonfinite);
+  X(tile_values)(item, panel, n, finite);
+  if (nonfinite) X(add_nonfinite_lanes)(item, panel, n, tile.value, &rules);
+}
+
+/* Where the memory of panel number `index` of the item lies. */
+static struct X(panel) X(panel_at)(const struct X(item) * item, int64_t index) {
+  const struct sdpai_problem *p = &item->plan->problem;
+  const struct sdpai_tiled_scratch *s = item->scratch;
+  const int64_t width = item->plan->tiled.width, lanes = item->kernels->lanes, at = index * width;
+  struct X(panel) panel = {.first = item->first + at,
+                           .rows = sdpai_min(width, item->rows - at),
+                           .query = X(out_at)(s->query, at * p->key_dim),
+                           .output = X(out_at)(s->output, at * p->value_dim),
+                           .m = (T *)s->m + at,
+                           .l = (T *)s->l + at,
+                           .begin = s->begin + at,
+                           .end = s->end + at};
+  panel.width = (panel.rows + lanes - 1) / lanes * lanes;
+  return panel;
+}
+
+/* All rows of the item over its keys: finished, or into `part`. */
+static void X(run_in_lanes)(const struct X(item) * item, const struct sdpai_part *part) {
+  struct X(panel) panels[MAX_PANELS];
+  const int64_t width = item->plan->tiled.width, super = item->plan->tiled.super_keys;
+  const int64_t count = (item->rows + width - 1) / width;
+  for (int64_t i = 0; i < count; i++) {
+    panels[i] = X(panel_at)(item, i);
+    X(start_panel)(item, &panels[i]);
+  }
+  for (int64_t k = item->keys.begin; k < item->keys.end; k += super) {
+    const struct sdpai_interval keys = {k, sdpai_min(item->keys.end, k + super)};
+    const struct X(rows) key = X(key_rows)(item, keys), value = X(value_rows)(item, keys);
+    for (int64_t i = 0; i < count; i++) {
+      for (int64_t j = keys.begin; j < keys.end; j += SDPAI_TILE_KEYS) {
+        const struct X(tile) tile = {.keys = {j, sdpai_min(keys.end, j + SDPAI_TILE_KEYS)},
+                                     .key = X(rows_on)(key, j - k),
+                                     .value = X(rows_on)(value, j - k)};
+        X(run_tile)(item, &panels[i], tile);
+      }
+    }
+  }
+  for (int64_t i = 0; i < count; i++) {
+    if (part) {
+      X(export_panel)(item, &panels[i], part);
+    } else {
+      X(finish_panel)(item, &panels[i]);
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/* tiled_scratch.c - the working memory of the `tiled` engine
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "engines/tiled_scratch.h"
+
+#include "problem/mask.h"
+
+/* a * b * c elements where needed, none where not. */
+static void *take(struct sdpai_arena *arena, int needed, int64_t a, int64_t b, int64_t c,
+                  size_t element) {
+  int64_t count = 0;
+  if (needed && (!sdpai_checked_mul(a, b, &count) || !sdpai_checked_mul(count, c, &count)))
+    arena->overflow = 1;
+  return sdpai_arena_take(arena, count, element);
+}
+
+void sdpai_tiled_carve_part(const struct sdpa_plan *plan, struct sdpai_arena *arena,
+                            struct sdpai_part *part) {
+  const int64_t rows = plan->tiled.item_rows;
+  const size_t element = plan->problem.element;
+  part->m = take(arena, 1, rows, 1, 1, element);
+  part->l = take(arena, 1, rows, 1, 1, element);
+  part->o = take(arena, 1, rows, plan->problem.value_dim, 1, element);
+}
+
+static void carve_lanes(const struct sdpa_plan *plan, struct sdpai_arena *arena,
+                        struct sdpai_tiled_scratch *s) {
+  const struct sdpai_problem *p = &plan->problem;
+  const struct sdpai_tiled_plan *t = &plan->tiled;
+  const size_t element = p->element;
+  const int lanes = !t->by_rows, masked = (p->features & SDPAI_MASK_FEATURES) != 0;
+  s->query = take(arena, lanes, t->panels, p->key_dim, t->width, element);
+  s->output = take(arena, lanes, t->panels, p->value_dim, t->width, element);
+  s->m = take(arena, lanes, t->panels, t->width, 1, element);
+  s->l = take(arena, lanes, t->panels, t->width, 1, element);
+  s->max = take(arena, lanes, t->width, 1, 1, element);
+  s->alpha = take(arena, lanes, t->width, 1, 1, element);
+  s->factor = take(arena, lanes, t->width, 1, 1, element);
+  s->slope = take(arena, lanes && (p->features & SDPA_ALIBI), t->width, 1, 1, element);
+  s->distance = take(arena, lanes && (p->features & SDPA_ALIBI), t->width, 1, 1, element);
+  s->begin = take(arena, lanes, t->panels, t->width, 1, sizeof *s->begin);
+  s->end = take(arena, lanes, t->panels, t->width, 1, sizeof *s->end);
+  s->words = take(arena, lanes && masked, SDPAI_TILE_WORDS, t->width, 1, sizeof *s->words);
+  s->bias = take(arena, lanes && (p->features & SDPA_BIAS), SDPAI_TILE_KEYS, t->width, 1, element);
+}
+
+void sdpai_tiled_carve_slot(const struct sdpa_plan *plan, struct sdpai_arena *arena,
+                            struct sdpai_tiled_scratch *s) {
+  const struct sdpai_problem *p = &plan->problem;
+  const struct sdpai_tiled_plan *t = &plan->tiled;
+  const size_t element = p->element;
+  const int guarded = (p->features & SDPAI_MASK_FEATURES) && !(p->features & SDPA_NO_OUTPUT);
+  carve_lanes(plan, arena, s);
+  s->scores = take(arena, 1, SDPAI_TILE_KEYS, t->by_rows ? t->item_rows : t->width, 1, element);
+  s->key = take(arena, t->packs_key, t->super_keys, p->key_dim, 1, element);
+  s->value = take(arena, t->packs_value, t->super_keys, p->value_dim, 1, element);
+  s->finite_value = take(arena, guarded, SDPAI_TILE_KEYS, p->value_dim, 1, element);
+  s->nonfinite = take(arena, guarded, SDPAI_TILE_KEYS, 1, 1, 1);
+  sdpai_row_scratch_carve(p, SDPAI_TILE_KEYS, arena, &s->rows);
+  s->row = take(arena, (p->features & SDPA_WEIGHTS) != 0, SDPAI_TILE_KEYS, 1, 1, element);
+  if (t->by_rows) s->query = take(arena, 1, t->item_rows, p->key_dim, 1, element);
+  if (t->by_rows || t->splits > 1) sdpai_tiled_carve_part(plan, arena, &s->part);
+  if (t->splits > 1) sdpai_tiled_carve_part(plan, arena, &s->total);
+  if (t->by_rows) s->output = take(arena, 1, t->item_rows, p->value_dim, 1, element);
+}

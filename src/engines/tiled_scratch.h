@@ -1,0 +1,53 @@
+/* tiled_scratch.h - the working memory of the `tiled` engine
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One slot for each item that may run at once, and the parts of split keys where those are items of
+ * their own. None of it grows with query_len or key_len but the number of parts, which key_len /
+ * split_keys bounds.
+ */
+#ifndef SDPAI_TILED_SCRATCH_H
+#define SDPAI_TILED_SCRATCH_H
+
+#include "engines/plan.h"
+#include "engines/row_scratch.h"
+#include "runtime/arena.h"
+
+/* Keys of a tile: scores, weights and output of a panel then fit L1 together at value_dim 64. */
+enum { SDPAI_TILE_KEYS = 128, SDPAI_TILE_WORDS = SDPAI_TILE_KEYS / 32 };
+
+/* Partial softmax of `item_rows` rows over some of the keys: maxima, sums, and unnormalised outputs
+ * by rows. */
+struct sdpai_part {
+  void *m, *l; /* [rows] */
+  void *o;     /* [rows, value_dim] */
+};
+
+/* Of one item. `width` and `panels` are the plan's. */
+struct sdpai_tiled_scratch {
+  /* queries in lanes */
+  void *query;                                   /* [panels][key_dim][width], packed */
+  void *output;                                  /* [panels][value_dim][width], unnormalised */
+  void *m, *l;                                   /* [panels][width] */
+  void *max, *alpha, *factor, *slope, *distance; /* [width] */
+  int64_t *begin, *end;                          /* [width] keys of a lane's row */
+  uint32_t *words;                               /* [SDPAI_TILE_WORDS][width] */
+  void *bias;                                    /* [SDPAI_TILE_KEYS][width] */
+  /* both ways */
+  void *scores;       /* [SDPAI_TILE_KEYS][width]; by rows: [item_rows][SDPAI_TILE_KEYS] */
+  void *key, *value;  /* [super_keys][key_dim or value_dim] where packed */
+  void *finite_value; /* [SDPAI_TILE_KEYS][value_dim] a tile of V without its non-finite elements */
+  uint8_t *nonfinite; /* [SDPAI_TILE_KEYS] rows of the tile that have such */
+  struct sdpai_row_scratch rows; /* for SDPAI_TILE_KEYS keys */
+  void *row;                     /* [SDPAI_TILE_KEYS] part of a row of weights */
+  struct sdpai_part part, total; /* of one split, and of those before */
+};
+
+/* Lays out slot after slot, then the parts; `scratch` [slots] and `parts` [items * splits] may be
+ * NULL, to count. */
+void sdpai_tiled_carve_slot(const struct sdpa_plan *plan, struct sdpai_arena *arena,
+                            struct sdpai_tiled_scratch *scratch);
+void sdpai_tiled_carve_part(const struct sdpa_plan *plan, struct sdpai_arena *arena,
+                            struct sdpai_part *part);
+
+#endif
