@@ -14,27 +14,26 @@
 enum { STACK_WORKSPACE = 8192 };
 
 /* Apart, so that only calls that use it carry the buffer in their frame. */
-static SDPAI_NOINLINE void run_on_stack(const struct sdpa_plan *plan,
-                                        const struct sdpai_args *args) {
+static SDPAI_NOINLINE sdpa_status run_on_stack(const struct sdpa_plan *plan, const struct sdpai_args *args) {
   _Alignas(SDPAI_ARENA_ALIGNMENT) char workspace[STACK_WORKSPACE];
-  plan->engine->run(plan, args, workspace);
+  return plan->engine->run(plan, args, workspace);
 }
 
 sdpa_status sdpai_run(const struct sdpa_plan *plan, const struct sdpai_args *args,
                       void *workspace) {
   const int saved = errno;
+  sdpa_status status = SDPA_ERROR_MEMORY;
   if (workspace) {
-    plan->engine->run(plan, args, workspace);
+    status = plan->engine->run(plan, args, workspace);
   } else if (plan->workspace <= STACK_WORKSPACE) {
-    run_on_stack(plan, args);
+    status = run_on_stack(plan, args);
   } else {
     void *block = sdpai_alloc(&plan->options.allocator, plan->workspace, SDPAI_ARENA_ALIGNMENT);
-    if (!block) return SDPA_ERROR_MEMORY;
-    plan->engine->run(plan, args, block);
+    if (block) status = plan->engine->run(plan, args, block);
     sdpai_release(&plan->options.allocator, block, plan->workspace);
   }
   errno = saved; /* log() and exp() of libm set it */
-  return SDPA_OK;
+  return status;
 }
 
 sdpa_status sdpa_execute(const sdpa_plan *plan, const sdpa_args *args, void *workspace,

@@ -84,8 +84,9 @@ sdpa_status sdpa_plan_query(const sdpa_plan *plan, sdpa_plan_info *info) {
   full.engine = plan->engine->id;
   full.isa = plan->kernels->isa;
   full.precision = plan->options.precision;
-  full.threads = 1;
-  full.key_splits = 1;
+  const int tiled = plan->engine->id == SDPA_ENGINE_TILED;
+  full.threads = tiled ? plan->tiled.slots : 1;
+  full.key_splits = tiled ? (int32_t)plan->tiled.splits : 1;
   full.flops = plan_flops(&plan->problem);
   full.bytes = plan_bytes(&plan->problem);
   memcpy(info, &full, size < sizeof full ? size : sizeof full);

@@ -19,8 +19,8 @@ struct sdpai_engine {
   sdpa_status (*applicable)(const struct sdpa_plan *plan, struct sdpai_report *report);
   /* Chooses block sizes and sets plan->workspace. SDPA_ERROR_OVERFLOW if the bytes do not fit. */
   sdpa_status (*layout)(struct sdpa_plan *plan, struct sdpai_report *report);
-  /* Computes. Cannot fail; `workspace` holds plan->workspace bytes, aligned. */
-  void (*run)(const struct sdpa_plan *plan, const struct sdpai_args *args, void *workspace);
+  /* Computes; `workspace` holds plan->workspace bytes, aligned. SDPA_ERROR_CALLBACK is all that can go wrong. */
+  sdpa_status (*run)(const struct sdpa_plan *plan, const struct sdpai_args *args, void *workspace);
   /* Appends what will run, as snprintf would: blocks, packing, threads. */
   void (*describe)(const struct sdpa_plan *plan, char *text, size_t bytes, size_t *length);
 };
@@ -33,5 +33,6 @@ const struct sdpai_engine *sdpai_engine(int i);
 sdpa_status sdpai_engine_choose(struct sdpa_plan *plan, struct sdpai_report *report);
 
 extern const struct sdpai_engine sdpai_engine_blas;
+extern const struct sdpai_engine sdpai_engine_tiled;
 
 #endif

@@ -79,7 +79,7 @@ static sdpa_status blas_layout(struct sdpa_plan *plan, struct sdpai_report *repo
   return SDPA_OK;
 }
 
-static void blas_run(const struct sdpa_plan *plan, const struct sdpai_args *args, void *workspace) {
+static sdpa_status blas_run(const struct sdpa_plan *plan, const struct sdpai_args *args, void *workspace) {
   struct sdpai_arena arena = {.base = workspace};
   struct sdpai_blas_scratch scratch;
   sdpai_blas_carve(plan, &arena, &scratch);
@@ -88,6 +88,7 @@ static void blas_run(const struct sdpa_plan *plan, const struct sdpai_args *args
   } else {
     run_problem_f64(plan, args, &scratch);
   }
+  return SDPA_OK;
 }
 
 static void blas_describe(const struct sdpa_plan *plan, char *text, size_t bytes, size_t *length) {

@@ -6,7 +6,7 @@
 
 #include "engines/plan.h"
 
-static const struct sdpai_engine *const engines[] = {&sdpai_engine_blas};
+static const struct sdpai_engine *const engines[] = {&sdpai_engine_tiled, &sdpai_engine_blas};
 enum { ENGINES = sizeof engines / sizeof *engines };
 
 const struct sdpai_engine *sdpai_engine(int i) {

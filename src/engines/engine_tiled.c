@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A kv head's query rows are cut into items, which run in any order on any threads; every output row is written
- * by one item, over its keys in order. Many queries lie in lanes (tiled_lanes_tpl.h), few lie by rows
- * (tiled_rows_tpl.h).
+ * A kv head's query rows are cut into items, which run in any order on any threads; every output
+ * row is written by one item, over its keys in order. Many queries lie in lanes
+ * (tiled_lanes_tpl.h), few lie by rows (tiled_rows_tpl.h).
  */
 #include <math.h>
 #include <string.h>
@@ -18,12 +18,12 @@
 #include "runtime/parallel.h"
 
 enum {
-  MAX_PANELS = 4,           /* panels that share a block of keys in L2 */
-  SUPER_BYTES = 512 << 10,  /* of K and V in such a block: half of a 1 MiB L2 */
-  SPLIT_KEYS = 2048,        /* keys of a split */
-  SPLIT_ROWS = 64,          /* up to this query_len keys are split: longer ones have items enough */
-  ITEMS_A_THREAD = 8,       /* so many that the last ones to end leave few threads idle */
-  SERIAL_FLOPS = 2000000,   /* about 10 us: what waking a thread costs several times over */
+  MAX_PANELS = 4,          /* panels that share a block of keys in L2 */
+  SUPER_BYTES = 512 << 10, /* of K and V in such a block: half of a 1 MiB L2 */
+  SPLIT_KEYS = 2048,       /* keys of a split */
+  SPLIT_ROWS = 64,         /* up to this query_len keys are split: longer ones have items enough */
+  ITEMS_A_THREAD = 8,      /* so many that the last ones to end leave few threads idle */
+  SERIAL_FLOPS = 2000000,  /* about 10 us: what waking a thread costs several times over */
   SCORE_SEGMENT = SDPAI_TILE_KEYS
 };
 
@@ -31,17 +31,23 @@ enum {
 struct tiled_run {
   const struct sdpa_plan *plan;
   const struct sdpai_args *args;
-  char *slots, *part_memory; /* slots one after the other; parts likewise */
-  size_t slot_bytes, part_bytes;
-  const struct sdpai_part *parts;
-  int joining; /* second phase: parts to results */
+  char *slots, *parts; /* one after the other */
+  int64_t slot_bytes, part_bytes;
+  int joining; /* second phase of split items: parts to results */
 };
 
 /* Which item. */
 struct tiled_index {
   int64_t batch, kv_head, item, split;
-  int64_t number; /* of the part in the first phase, of the item in the second */
+  int64_t number; /* among all items of the problem, without splits */
 };
+
+static struct sdpai_part part_at(const struct tiled_run *run, int64_t number) {
+  struct sdpai_arena arena = {.base = run->parts + number * run->part_bytes};
+  struct sdpai_part part;
+  sdpai_tiled_carve_part(run->plan, &arena, &part);
+  return part;
+}
 
 #define T        float
 #define X(name)  name##_f32
@@ -76,3 +82,205 @@ struct tiled_index {
 #include "engines/tiled_panel_tpl.h"
 #include "engines/tiled_lanes_tpl.h"
 #include "engines/tiled_run_tpl.h"
+
+/* Items of a problem with causal or windowed rows differ in their work: those with the most come
+ * first. Where heads share a mask or bias, they take turns, so that each part of it is read from
+ * memory once. */
+static int items_outermost(const struct sdpai_problem *p) {
+  return (p->features & (SDPA_CAUSAL | SDPA_WINDOW)) ||
+         ((p->features & SDPA_MASK) && p->mask.head == 0) ||
+         ((p->features & SDPA_BIAS) && p->bias.head == 0);
+}
+
+static struct tiled_index index_of(const struct sdpa_plan *plan, int64_t number, int64_t splits) {
+  const struct sdpai_problem *p = &plan->problem;
+  const int64_t items = plan->tiled.items, heads = p->batch * p->kv_heads;
+  struct tiled_index at;
+  int64_t head;
+  at.split = number % splits;
+  number /= splits;
+  if (items_outermost(p)) {
+    at.item = items - 1 - number / heads;
+    head = number % heads;
+  } else {
+    at.item = number % items;
+    head = number / items;
+  }
+  at.batch = head / p->kv_heads;
+  at.kv_head = head % p->kv_heads;
+  at.number = head * items + at.item;
+  return at;
+}
+
+static void run_one(void *arg, int64_t number, int64_t slot) {
+  const struct tiled_run *run = arg;
+  const struct sdpai_tiled_plan *t = &run->plan->tiled;
+  struct sdpai_arena arena = {.base = run->slots + slot * run->slot_bytes};
+  struct sdpai_tiled_scratch scratch;
+  sdpai_tiled_carve_slot(run->plan, &arena, &scratch);
+  const int apart = t->split_items && !run->joining;
+  const struct tiled_index at = index_of(run->plan, number, apart ? t->splits : 1);
+  const int f32 = run->plan->problem.type == SDPA_F32;
+  if (!t->split_items) {
+    f32 ? run_item_f32(run, &scratch, &at) : run_item_f64(run, &scratch, &at);
+  } else if (!run->joining) {
+    f32 ? run_split_item_f32(run, &scratch, &at) : run_split_item_f64(run, &scratch, &at);
+  } else {
+    f32 ? join_split_item_f32(run, &scratch, &at) : join_split_item_f64(run, &scratch, &at);
+  }
+}
+
+static struct sdpai_parallel parallel_of(const struct sdpa_plan *plan) {
+  return (struct sdpai_parallel){.threads = plan->tiled.slots,
+                                 .parallel_for = plan->options.parallel_for,
+                                 .ctx = plan->options.parallel_ctx};
+}
+
+static sdpa_status tiled_run(const struct sdpa_plan *plan, const struct sdpai_args *args,
+                             void *workspace) {
+  const struct sdpai_problem *p = &plan->problem;
+  const struct sdpai_tiled_plan *t = &plan->tiled;
+  if (p->query_len == 0 || p->batch == 0 || p->query_heads == 0) return SDPA_OK;
+  struct tiled_run run = {.plan = plan, .args = args, .slots = workspace};
+  run.slot_bytes = t->slot_bytes;
+  run.part_bytes = t->part_bytes;
+  run.parts = run.slots + t->slots * t->slot_bytes;
+  const struct sdpai_parallel parallel = parallel_of(plan);
+  const int64_t items = p->batch * p->kv_heads * t->items;
+  int failed =
+      sdpai_parallel_run(&parallel, t->split_items ? items * t->splits : items, run_one, &run);
+  if (!failed && t->split_items) {
+    run.joining = 1;
+    failed = sdpai_parallel_run(&parallel, items, run_one, &run);
+  }
+  return failed ? SDPA_ERROR_CALLBACK : SDPA_OK;
+}
+
+static sdpa_status tiled_applicable(const struct sdpa_plan *plan, struct sdpai_report *report) {
+  if (plan->options.engine == SDPA_ENGINE_AUTO) {
+    if (plan->problem.features & (SDPA_WEIGHTS | SDPA_SCORES))
+      return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
+                        "weights or scores are asked for: the whole matrix is written anyway");
+    if (plan->kernels->isa == SDPA_ISA_GENERIC)
+      return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
+                        "there are no SIMD kernels for this CPU or ceiling");
+  }
+  return SDPA_OK;
+}
+
+/* Keys are cut by query_len and key_len alone: the cut decides a row's bits. */
+static void cut_keys(const struct sdpai_problem *p, struct sdpai_tiled_plan *t) {
+  t->splits = 1;
+  t->split_keys = INT64_MAX;
+  if (p->query_len <= SPLIT_ROWS && p->key_len > SPLIT_KEYS) {
+    t->split_keys = SPLIT_KEYS;
+    t->splits = (p->key_len - 1) / SPLIT_KEYS + 1;
+  }
+  int64_t key_bytes = sdpai_saturating_add(p->key_dim, p->value_dim);
+  key_bytes = sdpai_max(1, sdpai_saturating_mul(key_bytes, (int64_t)p->element));
+  t->super_keys = sdpai_max(1, SUPER_BYTES / key_bytes / SDPAI_TILE_KEYS) * SDPAI_TILE_KEYS;
+}
+
+static void cut_rows(const struct sdpa_plan *plan, int32_t threads, struct sdpai_tiled_plan *t) {
+  const struct sdpai_problem *p = &plan->problem;
+  const int64_t lanes = p->type == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
+  const int64_t rows = sdpai_saturating_mul(p->group, p->query_len);
+  const int64_t heads = sdpai_saturating_mul(p->batch, p->kv_heads);
+  t->by_rows = p->query_len <= sdpai_max(1, lanes / 2);
+  if (t->by_rows) {
+    t->item_rows = sdpai_max(1, rows);
+    t->items = 1;
+    t->super_keys = SDPAI_TILE_KEYS;
+    return;
+  }
+  t->width = sdpai_min(SDPAI_TILE_VECTORS, (rows - 1) / lanes + 1) * lanes;
+  const int64_t panels = (rows - 1) / t->width + 1;
+  const int64_t share = sdpai_saturating_mul(panels, heads) / ((int64_t)ITEMS_A_THREAD * threads);
+  t->panels = t->splits > 1 ? 1 : sdpai_max(1, sdpai_min(MAX_PANELS, share));
+  t->item_rows = t->panels * t->width;
+  t->items = (panels - 1) / t->panels + 1;
+}
+
+static sdpa_status measure(struct sdpa_plan *plan, struct sdpai_report *report) {
+  struct sdpai_tiled_plan *t = &plan->tiled;
+  struct sdpai_arena slot = {0}, part = {0};
+  struct sdpai_tiled_scratch scratch;
+  struct sdpai_part parts;
+  sdpai_tiled_carve_slot(plan, &slot, &scratch);
+  sdpai_tiled_carve_part(plan, &part, &parts);
+  const int64_t heads = plan->problem.batch * plan->problem.kv_heads;
+  int64_t total, bytes = 0;
+  if (t->split_items && (!sdpai_checked_mul(heads * t->items, t->splits, &bytes) ||
+                         !sdpai_checked_mul(bytes, part.used, &bytes)))
+    slot.overflow = 1;
+  if (slot.overflow || part.overflow || !sdpai_checked_mul(slot.used, t->slots, &total) ||
+      !sdpai_checked_add(total, bytes, &total) || total > PTRDIFF_MAX)
+    return sdpai_fail(
+        report, SDPA_ERROR_OVERFLOW,
+        "key_dim is %lld, value_dim %lld: the workspace of engine tiled does not fit in ptrdiff_t; "
+        "expected smaller sizes",
+        (long long)plan->problem.key_dim, (long long)plan->problem.value_dim);
+  t->slot_bytes = slot.used;
+  t->part_bytes = part.used;
+  plan->workspace = (size_t)total;
+  return SDPA_OK;
+}
+
+static sdpa_status tiled_layout(struct sdpa_plan *plan, struct sdpai_report *report) {
+  const struct sdpai_problem *p = &plan->problem;
+  struct sdpai_tiled_plan *t = &plan->tiled;
+  *t = (struct sdpai_tiled_plan){.width = 1, .panels = 1, .item_rows = 1, .items = 1, .slots = 1};
+  t->packs_key = p->key.col != 1 && p->key_dim > 1;
+  t->packs_value = p->value.col != 1 && p->value_dim > 1;
+  t->ruled = sdpai_scores_ruled(p);
+  int64_t all, heads;
+  if (!sdpai_checked_mul(p->batch, p->kv_heads, &heads) ||
+      !sdpai_checked_mul(p->group, p->query_len, &all) || !sdpai_checked_mul(heads, all, &all))
+    return sdpai_fail(
+        report, SDPA_ERROR_OVERFLOW,
+        "batch is %lld, query_heads %lld, query_len %lld; expected rows that an int64 can count",
+        (long long)p->batch, (long long)p->query_heads, (long long)p->query_len);
+  if (all == 0) {
+    plan->workspace = 0;
+    return SDPA_OK;
+  }
+  const int64_t work =
+      sdpai_saturating_mul(sdpai_plan_pairs(p), sdpai_saturating_add(p->key_dim, p->value_dim));
+  struct sdpai_parallel parallel = {.threads = work < SERIAL_FLOPS / 2 ? 1 : plan->options.threads,
+                                    .parallel_for = plan->options.parallel_for};
+  const int32_t threads = sdpai_parallel_threads(&parallel, INT64_MAX);
+  cut_keys(p, t);
+  cut_rows(plan, threads, t);
+  if (!t->by_rows)
+    t->ruled |= p->scale == 0; /* -inf * 0 is NaN: in lanes masks come before the scale */
+  const int64_t items = sdpai_saturating_mul(heads, t->items);
+  t->split_items = t->splits > 1 && threads > 1 && items < (int64_t)ITEMS_A_THREAD * threads;
+  t->slots = sdpai_parallel_threads(&parallel, t->split_items ? items * t->splits : items);
+  return measure(plan, report);
+}
+
+static void tiled_describe(const struct sdpa_plan *plan, char *text, size_t bytes, size_t *length) {
+  const struct sdpai_tiled_plan *t = &plan->tiled;
+  if (t->by_rows) {
+    sdpai_append(text, bytes, length, "tiles of %d keys for %lld query rows a kv head, by rows",
+                 SDPAI_TILE_KEYS, (long long)t->item_rows);
+  } else {
+    sdpai_append(text, bytes, length, "tiles of %d keys by %lld queries, %lld panels an item",
+                 SDPAI_TILE_KEYS, (long long)t->width, (long long)t->panels);
+  }
+  if (t->splits > 1)
+    sdpai_append(text, bytes, length, ", keys in %lld parts%s", (long long)t->splits,
+                 t->split_items ? " at a time" : "");
+  if (t->packs_key) sdpai_append(text, bytes, length, ", K packed");
+  if (t->packs_value) sdpai_append(text, bytes, length, ", V packed");
+  sdpai_append(text, bytes, length, "; up to %d threads", (int)t->slots);
+}
+
+const struct sdpai_engine sdpai_engine_tiled = {
+    .id = SDPA_ENGINE_TILED,
+    .name = "tiled",
+    .applicable = tiled_applicable,
+    .layout = tiled_layout,
+    .run = tiled_run,
+    .describe = tiled_describe,
+};

@@ -124,8 +124,8 @@ static void X(row_bias_and_mask)(const struct X(head) * head, int64_t row,
 }
 
 /* Products x of the keys `keys` become scores rule.scale * x at `own`, within `keys`. Returns their
- * largest and in *scale what row_exp still has to multiply with (1 where sdpai_scores_ruled()); stores raw scores of `span`, which
- * holds the keys, on the way. */
+ * largest and in *scale what row_exp still has to multiply with (1 where sdpai_scores_ruled());
+ * stores raw scores of `span`, which holds the keys, on the way. */
 static T X(score_row)(const struct X(head) * head, int64_t row, struct sdpai_interval span,
                       struct sdpai_interval keys, struct sdpai_interval own, T *x, T *scale) {
   const struct sdpai_problem *p = &head->plan->problem;
@@ -146,8 +146,7 @@ static T X(score_row)(const struct X(head) * head, int64_t row, struct sdpai_int
     return head->kernels->row_max(own.end - own.begin, x, rule.scale);
   }
   T max = X(apply_rule)(head, row, own, &rule, x);
-  if (head->scores && p->score_stage == SDPA_STAGE_BIASED)
-    X(store_scores)(head, row, span, own, x);
+  if (head->scores && p->score_stage == SDPA_STAGE_BIASED) X(store_scores)(head, row, span, own, x);
   *scale = 1;
   return max;
 }

@@ -15,8 +15,8 @@ struct sdpai_row_scratch {
   uint8_t *allowed; /* [keys] which keys a row attends */
 };
 
-/* Whether products need more than the scale to become scores: a rule, or to be stored on the way. By the problem
- * alone, so that every row of it is rounded alike. */
+/* Whether products need more than the scale to become scores: a rule, or to be stored on the way.
+ * By the problem alone, so that every row of it is rounded alike. */
 static inline int sdpai_scores_ruled(const struct sdpai_problem *p) {
   return p->softcap != 0 || (p->features & (SDPA_ALIBI | SDPA_BIAS | SDPA_MASK | SDPA_SCORES)) != 0;
 }

@@ -1,4 +1,5 @@
-/* tiled_item_tpl.h - an item of the `tiled` engine: its keys and values, its rows' ends, once for both types
+/* tiled_item_tpl.h - an item of the `tiled` engine: its keys and values, its rows' ends, once for
+ * both types
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
@@ -12,11 +13,11 @@ struct X(item) {
   const struct sdpai_tiled_scratch *scratch;
   const struct X(sdpai_kernels) * kernels;
   int64_t batch, kv_head;
-  int64_t first, rows;         /* in the numbering of tiled_segment.h */
-  int64_t query_len, key_len;  /* L_q, L_k */
-  struct sdpai_interval keys;  /* within 0 .. L_k */
-  const T *key, *value;        /* of the head, at key 0 */
-  T scale;                     /* what the softmax still multiplies scores with; not negative in lanes */
+  int64_t first, rows;        /* in the numbering of tiled_segment.h */
+  int64_t query_len, key_len; /* L_q, L_k */
+  struct sdpai_interval keys; /* within 0 .. L_k */
+  const T *key, *value;       /* of the head, at key 0 */
+  T scale; /* what the softmax still multiplies scores with; not negative in lanes */
 };
 
 /* Rows of K or V from key `begin` on, column stride 1. */
@@ -61,10 +62,11 @@ static struct X(rows) X(rows_on)(struct X(rows) rows, int64_t count) {
   return (struct X(rows)){X(at)(rows.data, count * rows.ld), rows.ld};
 }
 
-/* A tile of V in which some row excludes a key: if it holds a non-finite element, a copy with zeros in the
- * places of such (0 * NaN is NaN, so a product cannot leave a key out), and scratch->nonfinite tells its rows. */
-static struct X(rows) X(finite_values)(const struct X(item) * item, int64_t keys, struct X(rows) value,
-                                       int *nonfinite) {
+/* A tile of V in which some row excludes a key: if it holds a non-finite element, a copy with zeros
+ * in the places of such (0 * NaN is NaN, so a product cannot leave a key out), and
+ * scratch->nonfinite tells its rows. */
+static struct X(rows) X(finite_values)(const struct X(item) * item, int64_t keys,
+                                       struct X(rows) value, int *nonfinite) {
   const int64_t dim = item->plan->problem.value_dim;
   const struct sdpai_tiled_scratch *s = item->scratch;
   *nonfinite = 0;
@@ -82,8 +84,9 @@ static struct X(rows) X(finite_values)(const struct X(item) * item, int64_t keys
   return (struct X(rows)){copy, dim};
 }
 
-/* The end of a row over all of its keys: from its maximum and sum to the factor of its output and its
- * log-sum-exp. A factor of 0 stands for a row without a key to attend; one that underflows is held above it. */
+/* The end of a row over all of its keys: from its maximum and sum to the factor of its output and
+ * its log-sum-exp. A factor of 0 stands for a row without a key to attend; one that underflows is
+ * held above it. */
 static T X(finish_state)(T m, T l, const T *sink, T *lse) {
   if (l == 0) {
     if (lse) *lse = sink ? *sink : -(T)INFINITY;
@@ -100,10 +103,11 @@ static T X(finish_state)(T m, T l, const T *sink, T *lse) {
   return factor;
 }
 
-/* Turns the scores that a row of the caller's weights holds at the keys 0 .. L_k into its weights: exp(scale * x
+/* Turns the scores that a row of the caller's weights holds at the keys 0 .. L_k into its weights:
+ * exp(scale * x
  * - m) * factor where they are allowed, 0 elsewhere. */
-static void X(finish_weights)(const struct X(item) * item, const struct X(head) * head, int64_t row, T m,
-                              T factor) {
+static void X(finish_weights)(const struct X(item) * item, const struct X(head) * head, int64_t row,
+                              T m, T factor) {
   const struct sdpai_problem *p = &item->plan->problem;
   const int64_t col = p->weights.col;
   T *weights = head->weights + row * p->weights.row, *x = item->scratch->row;
@@ -126,8 +130,8 @@ static void X(finish_weights)(const struct X(item) * item, const struct X(head) 
 }
 
 /* What a row leaves beside its output: log-sum-exp, weights, and -inf in the scores' padding. */
-static T X(finish_row_tiled)(const struct X(item) * item, const struct X(head) * head, int64_t row, T m,
-                             T l) {
+static T X(finish_row_tiled)(const struct X(item) * item, const struct X(head) * head, int64_t row,
+                             T m, T l) {
   const struct sdpai_problem *p = &item->plan->problem;
   T *lse = head->lse ? head->lse + row * p->lse.row : NULL;
   const int live = row < item->query_len;

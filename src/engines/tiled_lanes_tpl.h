@@ -11,8 +11,8 @@ struct X(tile) {
   struct X(rows) key, value;
 };
 
-/* The part of a tile that some lane attends. It begins a multiple of 16 keys after the tile, so that the softmax's
- * sums over even and odd keys stay the same whatever rows share the panel. */
+/* The part of a tile that some lane attends. It begins a multiple of 16 keys after the tile, so
+ * that the softmax's sums over even and odd keys stay the same whatever rows share the panel. */
 static struct X(tile) X(trim_tile)(const struct X(panel) * panel, struct X(tile) tile) {
   const int64_t late = sdpai_max(0, panel->any.begin - tile.keys.begin) & ~(int64_t)15;
   if (panel->any.end < tile.keys.end) tile.keys.end = panel->any.end;
@@ -82,7 +82,8 @@ static void X(tile_scores)(const struct X(item) * item, const struct X(panel) * 
   if (a->weights) X(store_tile)(item, panel, tile->keys, 1, a->weights, &p->weights);
 }
 
-static void X(run_tile)(const struct X(item) * item, const struct X(panel) * panel, struct X(tile) tile) {
+static void X(run_tile)(const struct X(item) * item, const struct X(panel) * panel,
+                        struct X(tile) tile) {
   const struct sdpai_tiled_scratch *scratch = item->scratch;
   const int stores = item->args->scores || item->args->weights;
   if (!stores) tile = X(trim_tile)(panel, tile);
@@ -94,8 +95,8 @@ static void X(run_tile)(const struct X(item) * item, const struct X(panel) * pan
   if (class != X(TILE_FULL)) rules.words = scratch->words;
   X(tile_products)(item, panel, &tile);
   X(tile_scores)(item, panel, &tile, &rules);
-  item->kernels->tile_softmax(n, panel->width, item->scale, scratch->scores, scratch->max, panel->m, panel->l,
-                              scratch->alpha);
+  item->kernels->tile_softmax(n, panel->width, item->scale, scratch->scores, scratch->max, panel->m,
+                              panel->l, scratch->alpha);
   if (!item->value) return;
   int nonfinite = 0;
   struct X(rows) finite = tile.value;

@@ -5,7 +5,8 @@
  * Parameters: as head_tpl.h.
  */
 
-/* Up to `width` rows of an item, one a lane. Lanes without a live row hold zeros and are never looked at. */
+/* Up to `width` rows of an item, one a lane. Lanes without a live row hold zeros and are never
+ * looked at. */
 struct X(panel) {
   int64_t first, rows, width; /* rows in the numbering of tiled_segment.h; width: whole vectors */
   T *query, *output, *m, *l;
@@ -41,8 +42,8 @@ static void X(start_lanes)(const struct X(item) * item, struct X(panel) * panel)
   }
 }
 
-/* Packs the queries with their sign: products of a negative scale are turned, so that the scale that the softmax
- * multiplies with is not negative. */
+/* Packs the queries with their sign: products of a negative scale are turned, so that the scale
+ * that the softmax multiplies with is not negative. */
 static void X(start_panel)(const struct X(item) * item, struct X(panel) * panel) {
   const struct sdpai_problem *p = &item->plan->problem;
   const T sign = p->scale < 0 ? -1 : 1;
@@ -79,7 +80,8 @@ static void X(mask_tile_words)(const struct X(item) * item, const struct X(panel
       const uint8_t *row = mask + r * p->mask.row;
       uint8_t *copy = item->scratch->rows.mask;
       for (int64_t t = 0; copy && t < n; t++) copy[t] = row[t * p->mask.col];
-      item->kernels->mask_words(n, copy ? copy : row, panel->width, item->scratch->words + s.lane + r);
+      item->kernels->mask_words(n, copy ? copy : row, panel->width,
+                                item->scratch->words + s.lane + r);
     }
   }
 }
@@ -134,32 +136,34 @@ static void X(fill_rules)(const struct X(item) * item, const struct X(panel) * p
       distance[s.lane + r] = (T)sdpai_saturating_add(aligned, -keys.begin);
     }
     if (bias_tile) {
-      const T *bias = (const T *)item->args->bias + item->batch * p->bias.batch + s.head * p->bias.head +
-                      s.row * p->bias.row + keys.begin * p->bias.col;
-      item->kernels->tile_pack(live, keys.end - keys.begin, bias, p->bias.row, p->bias.col, 1, panel->width,
-                               bias_tile + s.lane);
+      const T *bias = (const T *)item->args->bias + item->batch * p->bias.batch +
+                      s.head * p->bias.head + s.row * p->bias.row + keys.begin * p->bias.col;
+      item->kernels->tile_pack(live, keys.end - keys.begin, bias, p->bias.row, p->bias.col, 1,
+                               panel->width, bias_tile + s.lane);
     }
   }
 }
 
 /* Stores a tile of scores in lanes, times `factor`, to rows of the caller's scores or weights. */
 static void X(store_tile)(const struct X(item) * item, const struct X(panel) * panel,
-                          struct sdpai_interval keys, T factor, void *tensor, const sdpa_strides *strides) {
+                          struct sdpai_interval keys, T factor, void *tensor,
+                          const sdpa_strides *strides) {
   const struct sdpai_problem *p = &item->plan->problem;
   X(fill)(panel->width, factor, item->scratch->factor, 1);
   struct sdpai_segment s = {0};
   while (sdpai_next_segment(p, item->kv_head, panel->first, panel->rows, &s)) {
-    T *to = (T *)tensor + item->batch * strides->batch + s.head * strides->head + s.row * strides->row +
-            keys.begin * strides->col;
+    T *to = (T *)tensor + item->batch * strides->batch + s.head * strides->head +
+            s.row * strides->row + keys.begin * strides->col;
     item->kernels->tile_unpack(sdpai_live_rows(&s, item->query_len), keys.end - keys.begin,
-                               (const T *)item->scratch->scores + s.lane, panel->width, item->scratch->factor,
-                               to, strides->row, strides->col);
+                               (const T *)item->scratch->scores + s.lane, panel->width,
+                               item->scratch->factor, to, strides->row, strides->col);
   }
 }
 
 /* Adds the products with the non-finite elements of V, for the lanes that attend them. */
-static void X(add_nonfinite_lanes)(const struct X(item) * item, const struct X(panel) * panel, int64_t keys,
-                                   struct X(rows) value, const struct X(sdpai_tile_rules) * rules) {
+static void X(add_nonfinite_lanes)(const struct X(item) * item, const struct X(panel) * panel,
+                                   int64_t keys, struct X(rows) value,
+                                   const struct X(sdpai_tile_rules) * rules) {
   const int64_t dim = item->plan->problem.value_dim, width = panel->width;
   const T *weights = item->scratch->scores;
   for (int64_t j = 0; j < keys; j++) {
@@ -183,11 +187,12 @@ static void X(finish_panel)(const struct X(item) * item, const struct X(panel) *
     struct X(head) head;
     X(item_head)(item, s.head, &head);
     for (int64_t r = 0; r < s.rows; r++)
-      factor[s.lane + r] = X(finish_row_tiled)(item, &head, s.row + r, panel->m[s.lane + r],
-                                               panel->l[s.lane + r]);
+      factor[s.lane + r] =
+          X(finish_row_tiled)(item, &head, s.row + r, panel->m[s.lane + r], panel->l[s.lane + r]);
     if (head.output && p->value_dim > 0)
-      item->kernels->tile_unpack(s.rows, p->value_dim, panel->output + s.lane, panel->width, factor + s.lane,
-                                 head.output + s.row * p->output.row, p->output.row, p->output.col);
+      item->kernels->tile_unpack(s.rows, p->value_dim, panel->output + s.lane, panel->width,
+                                 factor + s.lane, head.output + s.row * p->output.row,
+                                 p->output.row, p->output.col);
   }
 }
 

@@ -2,10 +2,10 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Parameters: as head_tpl.h. A part holds for each row the maximum m of its scores, l = sum exp(s - m) and
- * o = sum exp(s - m) v. Two parts join as m = max(m1, m2), l = l1 exp(m1 - m) + l2 exp(m2 - m), o likewise
- * (Milakov and Gimelshein, 2018). Parts are joined in the order of the keys, whoever computed them, so a row's
- * bits depend on the cut alone.
+ * Parameters: as head_tpl.h. A part holds for each row the maximum m of its scores, l = sum exp(s -
+ * m) and o = sum exp(s - m) v. Two parts join as m = max(m1, m2), l = l1 exp(m1 - m) + l2 exp(m2 -
+ * m), o likewise (Milakov and Gimelshein, 2018). Parts are joined in the order of the keys, whoever
+ * computed them, so a row's bits depend on the cut alone.
  */
 
 static void X(clear_part)(const struct sdpai_part *part, int64_t rows, int64_t dim) {
@@ -17,8 +17,8 @@ static void X(clear_part)(const struct sdpai_part *part, int64_t rows, int64_t d
   if (rows * dim > 0) memset(part->o, 0, (size_t)(rows * dim) * sizeof(T));
 }
 
-static void X(join_part)(const struct sdpai_part *total, const struct sdpai_part *part, int64_t rows,
-                         int64_t dim) {
+static void X(join_part)(const struct sdpai_part *total, const struct sdpai_part *part,
+                         int64_t rows, int64_t dim) {
   T *m = total->m, *l = total->l, *o = total->o;
   const T *part_m = part->m, *part_l = part->l, *part_o = part->o;
   for (int64_t r = 0; r < rows; r++) {

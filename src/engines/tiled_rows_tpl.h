@@ -2,8 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Parameters: as head_tpl.h, whose rows of scores these are. All rows of a kv head go through a tile of keys
- * together, so that K and V are read once: decoding with grouped heads is bound by that.
+ * Parameters: as head_tpl.h, whose rows of scores these are. All rows of a kv head go through a
+ * tile of keys together, so that K and V are read once: decoding with grouped heads is bound by
+ * that.
  */
 
 /* The item's queries as contiguous rows; rows from the query length on are zeros, unread. */
@@ -12,7 +13,8 @@ static void X(pack_rows)(const struct X(item) * item) {
   T *to = item->scratch->query;
   struct sdpai_segment s = {0};
   while (sdpai_next_segment(p, item->kv_head, item->first, item->rows, &s)) {
-    const T *query = X(at)(item->args->query, item->batch * p->query.batch + s.head * p->query.head);
+    const T *query =
+        X(at)(item->args->query, item->batch * p->query.batch + s.head * p->query.head);
     const int64_t live = sdpai_live_rows(&s, item->query_len);
     for (int64_t r = 0; r < s.rows; r++) {
       T *row = X(out_at)(to, (s.lane + r) * p->key_dim);
@@ -25,8 +27,8 @@ static void X(pack_rows)(const struct X(item) * item) {
   }
 }
 
-/* One row's products x with the keys of a tile become unnormalised weights, 0 where the row attends nothing.
- * Updates m and l; returns the factor of what the output held before. */
+/* One row's products x with the keys of a tile become unnormalised weights, 0 where the row attends
+ * nothing. Updates m and l; returns the factor of what the output held before. */
 static T X(softmax_tile_row)(const struct X(item) * item, const struct X(head) * head, int64_t row,
                              struct sdpai_interval tile, T *x, T *m, T *l) {
   const struct sdpai_problem *p = &item->plan->problem;
@@ -39,7 +41,8 @@ static T X(softmax_tile_row)(const struct X(item) * item, const struct X(head) *
   T *own_x = x + (own.begin - tile.begin);
   const int64_t n = own.end - own.begin;
   if (head->weights)
-    X(scatter)(n, own_x, head->weights + row * p->weights.row + own.begin * p->weights.col, p->weights.col);
+    X(scatter)
+    (n, own_x, head->weights + row * p->weights.row + own.begin * p->weights.col, p->weights.col);
   const T now = largest > *m ? largest : *m;
   const T shift = now == -(T)INFINITY ? 0 : now;
   const T sum = head->kernels->row_exp(n, own_x, scale, shift, own_x);
@@ -52,9 +55,9 @@ static T X(softmax_tile_row)(const struct X(item) * item, const struct X(head) *
 }
 
 /* Adds the products with the non-finite elements of V, for the rows that attend them. */
-static void X(add_nonfinite_rows)(const struct X(item) * item, const struct X(head) * head, int64_t row,
-                                  struct sdpai_interval tile, struct X(rows) value, const T *weights,
-                                  T *output) {
+static void X(add_nonfinite_rows)(const struct X(item) * item, const struct X(head) * head,
+                                  int64_t row, struct sdpai_interval tile, struct X(rows) value,
+                                  const T *weights, T *output) {
   const int64_t dim = item->plan->problem.value_dim;
   struct sdpai_interval own = sdpai_mask_interval(&head->view, row);
   own.begin = sdpai_max(own.begin, tile.begin);
@@ -77,17 +80,20 @@ static void X(add_values)(const struct X(item) * item, struct sdpai_interval til
   int nonfinite = 0;
   struct X(rows) finite = value;
   if (p->features & SDPAI_MASK_FEATURES) finite = X(finite_values)(item, n, value, &nonfinite);
-  item->kernels->product_nn(item->rows, dim, n, weights, SDPAI_TILE_KEYS, finite.data, finite.ld, sums, dim);
+  item->kernels->product_nn(item->rows, dim, n, weights, SDPAI_TILE_KEYS, finite.data, finite.ld,
+                            sums, dim);
   struct sdpai_segment s = {0};
   while (nonfinite && sdpai_next_segment(p, item->kv_head, item->first, item->rows, &s)) {
     struct X(head) head;
     X(item_head)(item, s.head, &head);
     for (int64_t r = 0; r < sdpai_live_rows(&s, item->query_len); r++)
-      X(add_nonfinite_rows)(item, &head, s.row + r, tile, value, weights + (s.lane + r) * SDPAI_TILE_KEYS,
-                            sums + (s.lane + r) * dim);
+      X(add_nonfinite_rows)
+      (item, &head, s.row + r, tile, value, weights + (s.lane + r) * SDPAI_TILE_KEYS,
+       sums + (s.lane + r) * dim);
   }
   for (int64_t r = 0; r < item->rows; r++)
-    for (int64_t d = 0; d < dim; d++) o[r * dim + d] = o[r * dim + d] * alpha[r] + sums[r * dim + d];
+    for (int64_t d = 0; d < dim; d++)
+      o[r * dim + d] = o[r * dim + d] * alpha[r] + sums[r * dim + d];
 }
 
 static void X(run_tile_by_rows)(const struct X(item) * item, struct sdpai_interval tile,
@@ -96,8 +102,8 @@ static void X(run_tile_by_rows)(const struct X(item) * item, struct sdpai_interv
   const int64_t n = tile.end - tile.begin;
   T *x = item->scratch->scores, *m = part->m, *l = part->l, *alpha = item->scratch->alpha;
   const struct X(rows) key = X(key_rows)(item, tile);
-  item->kernels->product_nt(item->rows, n, p->key_dim, item->scratch->query, p->key_dim, key.data, key.ld, x,
-                            SDPAI_TILE_KEYS);
+  item->kernels->product_nt(item->rows, n, p->key_dim, item->scratch->query, p->key_dim, key.data,
+                            key.ld, x, SDPAI_TILE_KEYS);
   struct sdpai_segment s = {0};
   while (sdpai_next_segment(p, item->kv_head, item->first, item->rows, &s)) {
     struct X(head) head;
@@ -107,7 +113,8 @@ static void X(run_tile_by_rows)(const struct X(item) * item, struct sdpai_interv
       const int64_t at = s.lane + r;
       alpha[at] = 1;
       if (r < live) {
-        alpha[at] = X(softmax_tile_row)(item, &head, s.row + r, tile, x + at * SDPAI_TILE_KEYS, m + at, l + at);
+        alpha[at] = X(softmax_tile_row)(item, &head, s.row + r, tile, x + at * SDPAI_TILE_KEYS,
+                                        m + at, l + at);
       } else {
         X(fill)(n, 0, x + at * SDPAI_TILE_KEYS, 1);
       }
@@ -116,10 +123,12 @@ static void X(run_tile_by_rows)(const struct X(item) * item, struct sdpai_interv
   if (item->value) X(add_values)(item, tile, x, X(value_rows)(item, tile), alpha, part->o);
 }
 
-/* Whether some row of the item attends a key of the tile; if scores or weights are stored every tile counts. */
+/* Whether some row of the item attends a key of the tile; if scores or weights are stored every
+ * tile counts. */
 static int X(tile_matters)(const struct X(item) * item, struct sdpai_interval tile) {
   const struct sdpai_problem *p = &item->plan->problem;
-  if (!(p->features & (SDPA_CAUSAL | SDPA_WINDOW)) || (p->features & (SDPA_SCORES | SDPA_WEIGHTS))) return 1;
+  if (!(p->features & (SDPA_CAUSAL | SDPA_WINDOW)) || (p->features & (SDPA_SCORES | SDPA_WEIGHTS)))
+    return 1;
   struct sdpai_mask_view view;
   sdpai_mask_view(p, item->args, item->batch, item->kv_head * p->group, &view);
   for (int64_t i = 0; i < item->query_len; i++) {

@@ -64,23 +64,27 @@ static void X(run_item)(const struct tiled_run *run, const struct sdpai_tiled_sc
 }
 
 /* The same with the splits apart: first each on its own, then their join. */
-static void X(run_split_item)(const struct tiled_run *run, const struct sdpai_tiled_scratch *scratch,
+static void X(run_split_item)(const struct tiled_run *run,
+                              const struct sdpai_tiled_scratch *scratch,
                               const struct tiled_index *at) {
   struct X(item) item;
   X(start_item)(run, scratch, at, &item);
   if (at->split * run->plan->tiled.split_keys >= sdpai_max(item.key_len, 1)) return;
-  X(run_split)(&item, at->split, &run->parts[at->number]);
+  const struct sdpai_part part = part_at(run, at->number * run->plan->tiled.splits + at->split);
+  X(run_split)(&item, at->split, &part);
 }
 
-static void X(join_split_item)(const struct tiled_run *run, const struct sdpai_tiled_scratch *scratch,
+static void X(join_split_item)(const struct tiled_run *run,
+                               const struct sdpai_tiled_scratch *scratch,
                                const struct tiled_index *at) {
   const struct sdpai_tiled_plan *t = &run->plan->tiled;
   const int64_t dim = run->plan->problem.value_dim;
-  const struct sdpai_part *parts = &run->parts[at->number * t->splits];
   struct X(item) item;
   X(start_item)(run, scratch, at, &item);
   X(clear_part)(&scratch->total, item.rows, dim);
-  for (int64_t i = 0; i < t->splits && i * t->split_keys < sdpai_max(item.key_len, 1); i++)
-    X(join_part)(&scratch->total, &parts[i], item.rows, dim);
+  for (int64_t i = 0; i < t->splits && i * t->split_keys < sdpai_max(item.key_len, 1); i++) {
+    const struct sdpai_part part = part_at(run, at->number * t->splits + i);
+    X(join_part)(&scratch->total, &part, item.rows, dim);
+  }
   X(finish_part)(&item, &scratch->total);
 }

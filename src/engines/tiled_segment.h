@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A kv head serves `group` query heads. Their rows are numbered one head after the other, so that the last rows
- * of one head and the first of the next may share a panel.
+ * A kv head serves `group` query heads. Their rows are numbered one head after the other, so that
+ * the last rows of one head and the first of the next may share a panel.
  */
 #ifndef SDPAI_TILED_SEGMENT_H
 #define SDPAI_TILED_SEGMENT_H
@@ -16,7 +16,8 @@ struct sdpai_segment {
   int64_t head, row;  /* the first one's query head, and row within it */
 };
 
-/* Advances *s, zero before the first call, through `count` rows from `first` on. Returns 0 past the last. */
+/* Advances *s, zero before the first call, through `count` rows from `first` on. Returns 0 past the
+ * last. */
 static inline int sdpai_next_segment(const struct sdpai_problem *p, int64_t kv_head, int64_t first,
                                      int64_t count, struct sdpai_segment *s) {
   s->lane += s->rows;

@@ -13,6 +13,7 @@
 #define SDPAI_PRINTF(fmt, a) __attribute__((format(printf, fmt, a)))
 #define SDPAI_UNROLL(n)      SDPAI_PRAGMA_(GCC unroll n)
 #define SDPAI_PRAGMA_(x)     _Pragma(#x)
+#define SDPAI_DESTRUCTOR     __attribute__((destructor))
 #else
 #define SDPAI_INLINE static inline
 #define SDPAI_NOINLINE
@@ -20,6 +21,16 @@
 #define SDPAI_UNLIKELY(x) (x)
 #define SDPAI_PRINTF(fmt, a)
 #define SDPAI_UNROLL(n)
+#define SDPAI_DESTRUCTOR
+#endif
+
+/* In a loop that waits for another thread: leaves the core to its sibling for a moment. */
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+#define SDPAI_PAUSE() __builtin_ia32_pause()
+#elif defined(__GNUC__) && defined(__aarch64__)
+#define SDPAI_PAUSE() __asm__ volatile("isb")
+#else
+#define SDPAI_PAUSE() ((void)0)
 #endif
 
 #endif

@@ -1,0 +1,297 @@
+/* pool.c - the library's own threads
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A job is handed over through one word, `state`: how many tasks may still begin, and how many are
+ * running. A worker joins by one compare-and-swap and leaves by another; the caller takes back what
+ * nobody began and waits for those that run. So it never waits for a worker that is still asleep.
+ *
+ * Whoever goes to sleep first says so (`sleepers`, `caller_sleeps`) and then looks at `state` once
+ * more; whoever changes `state` then looks for sleepers. All four are sequentially consistent
+ * atomics, so one of the two sees the other, and the mutex closes the gap between looking and
+ * sleeping. Fences and futexes would be no faster, and ThreadSanitizer does not follow them.
+ */
+#define _GNU_SOURCE /* pthread_setname_np */
+#include "runtime/pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/checked_math.h"
+#include "runtime/compiler.h"
+
+enum {
+  SPIN_NANOSECONDS = 20000,
+  STACK_BYTES = 512 * 1024,
+  JOBS_BEFORE_RETRY = 1000, /* after a thread could not be started */
+  OPEN_ONE = 1 << 16, /* state: tasks that may begin in the upper half, running in the lower */
+  RUNNING_MASK = OPEN_ONE - 1
+};
+
+struct pool {
+  alignas(64) _Atomic uint32_t state;
+  alignas(64) _Atomic uint32_t busy; /* a caller has the pool; guards task, arg and retry_in */
+  _Atomic uint32_t stopping;         /* set under the mutex */
+  _Atomic uint32_t sleepers;         /* workers; changed under the mutex */
+  _Atomic uint32_t caller_sleeps;
+  _Atomic uint32_t spins; /* the pool does not exceed the CPUs */
+  sdpai_task task;
+  void *arg;
+  int32_t workers;       /* changed by the owner of `busy`, under the mutex */
+  int32_t retry_in;      /* jobs that start no thread, as one failed lately */
+  _Atomic pid_t process; /* whose threads the workers are; 0 before the first */
+  pthread_mutex_t mutex;
+  pthread_cond_t wake; /* workers: a job, or the end */
+  pthread_cond_t done; /* the caller: no task is running */
+  struct pool *abandoned;
+  pthread_t threads[SDPAI_MAX_THREADS - 1];
+};
+
+/* The pool of the process that loaded the library. A forked child makes itself another. */
+static struct pool first_pool = {
+    .mutex = PTHREAD_MUTEX_INITIALIZER,
+    .wake = PTHREAD_COND_INITIALIZER,
+    .done = PTHREAD_COND_INITIALIZER,
+};
+static struct pool *_Atomic current_pool = &first_pool;
+static struct pool *abandoned_pool; /* of the parent; kept in sight of leak checkers */
+static _Atomic uint32_t closed;     /* the destructor has run */
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static int fork_is_handled;
+
+/* In the child, where the workers do not exist and the locks may be held by threads that do not
+ * either: nothing of the parent's pool is touched again. */
+static void abandon_pool(void) {
+  struct pool *pool = atomic_load(&current_pool);
+  if (pool) abandoned_pool = pool;
+  atomic_store(&current_pool, NULL);
+}
+
+static void handle_fork(void) {
+  fork_is_handled = pthread_atfork(NULL, NULL, abandon_pool) == 0;
+}
+
+/* ---- waiting -------------------------------------------------------------------------------- */
+
+static int worker_has_news(struct pool *pool) {
+  return atomic_load(&pool->state) >= OPEN_ONE || atomic_load(&pool->stopping);
+}
+
+static int job_is_over(struct pool *pool) {
+  return atomic_load(&pool->state) == 0;
+}
+
+static int64_t nanoseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Returns whether `ready` came true while it was worth spinning. */
+static int spin(struct pool *pool, int (*ready)(struct pool *)) {
+  if (ready(pool)) return 1;
+  if (!atomic_load_explicit(&pool->spins, memory_order_relaxed)) return 0;
+  int64_t start = nanoseconds();
+  do {
+    SDPAI_PAUSE();
+    if (ready(pool)) return 1;
+  } while (nanoseconds() - start < SPIN_NANOSECONDS);
+  return 0;
+}
+
+/* ---- workers -------------------------------------------------------------------------------- */
+
+/* The number of the task that this worker may begin, or 0. */
+static int64_t join_job(struct pool *pool) {
+  uint32_t state = atomic_load(&pool->state);
+  while (state >= OPEN_ONE)
+    if (atomic_compare_exchange_weak(&pool->state, &state, state - OPEN_ONE + 1))
+      return state / OPEN_ONE;
+  return 0;
+}
+
+/* The work is used up, so nobody else need begin. */
+static void leave_job(struct pool *pool) {
+  uint32_t state = atomic_load(&pool->state), left;
+  do {
+    left = (state & RUNNING_MASK) - 1;
+  } while (!atomic_compare_exchange_weak(&pool->state, &state, left));
+  if (left == 0 && atomic_load(&pool->caller_sleeps)) {
+    pthread_mutex_lock(&pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
+    pthread_cond_signal(&pool->done);
+  }
+}
+
+static void sleep_worker(struct pool *pool) {
+  pthread_mutex_lock(&pool->mutex);
+  atomic_fetch_add(&pool->sleepers, 1);
+  while (!worker_has_news(pool)) pthread_cond_wait(&pool->wake, &pool->mutex);
+  atomic_fetch_sub(&pool->sleepers, 1);
+  pthread_mutex_unlock(&pool->mutex);
+}
+
+static void *work_for_pool(void *arg) {
+  struct pool *pool = arg;
+  pthread_setname_np(pthread_self(), "sdpa");
+  while (!atomic_load(&pool->stopping)) {
+    int64_t task = join_job(pool);
+    if (task > 0) {
+      pool->task(pool->arg, task);
+      leave_job(pool);
+    } else if (!spin(pool, worker_has_news)) {
+      sleep_worker(pool);
+    }
+  }
+  return NULL;
+}
+
+/* The application's signal handlers run on its own threads, but for faults of this thread and for
+ * profilers, which count each thread's time. */
+static void block_signals(sigset_t *previous) {
+  static const int open[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF};
+  sigset_t set;
+  sigfillset(&set);
+  for (size_t i = 0; i < sizeof open / sizeof *open; i++) sigdelset(&set, open[i]);
+  pthread_sigmask(SIG_SETMASK, &set, previous);
+}
+
+/* Under the mutex. Starts workers until there are `wanted`, or fewer if the system refuses. */
+static void start_workers(struct pool *pool, int32_t wanted) {
+  pthread_attr_t attributes;
+  sigset_t signals;
+  if (pthread_attr_init(&attributes) != 0) return;
+  int error = pthread_attr_setstacksize(&attributes, STACK_BYTES);
+  block_signals(&signals);
+  while (!error && pool->workers < wanted) {
+    error = pthread_create(&pool->threads[pool->workers], &attributes, work_for_pool, pool);
+    if (!error) pool->workers++;
+  }
+  pthread_sigmask(SIG_SETMASK, &signals, NULL);
+  pthread_attr_destroy(&attributes);
+}
+
+/* ---- the caller ----------------------------------------------------------------------------- */
+
+/* Returns how many workers there are after growing towards `wanted`. */
+static int32_t grow(struct pool *pool, int32_t wanted) {
+  if (SDPAI_LIKELY(pool->workers >= wanted)) return pool->workers;
+  if (pool->retry_in > 0) {
+    pool->retry_in--;
+    return pool->workers;
+  }
+  int saved = errno;
+  pthread_once(&fork_once, handle_fork);
+  int32_t cpus = sdpai_cpu_count();
+  pthread_mutex_lock(&pool->mutex);
+  atomic_store(&pool->process, getpid()); /* before it looks at closed: see stop_pool */
+  if (fork_is_handled && !atomic_load(&closed)) {
+    start_workers(pool, wanted);
+    atomic_store(&pool->spins, pool->workers < cpus);
+  }
+  pthread_mutex_unlock(&pool->mutex);
+  if (pool->workers < wanted) pool->retry_in = JOBS_BEFORE_RETRY;
+  errno = saved;
+  return pool->workers;
+}
+
+/* A forked child's own pool. NULL: no memory. */
+static struct pool *make_pool(void) {
+  struct pool *pool = aligned_alloc(alignof(struct pool), sizeof *pool), *other = NULL;
+  if (!pool) return NULL;
+  memset(pool, 0, sizeof *pool);
+  pool->abandoned = abandoned_pool;
+  int failed = pthread_mutex_init(&pool->mutex, NULL) || pthread_cond_init(&pool->wake, NULL) ||
+               pthread_cond_init(&pool->done, NULL);
+  if (!failed && atomic_compare_exchange_strong(&current_pool, &other, pool)) return pool;
+  free(pool); /* no thread has used the locks: nothing to destroy */
+  return other;
+}
+
+/* The pool for one job of this thread, or NULL. */
+static struct pool *take_pool(void) {
+  if (atomic_load_explicit(&closed, memory_order_relaxed)) return NULL;
+  struct pool *pool = atomic_load(&current_pool);
+  if (!pool) {
+    int saved = errno;
+    pool = make_pool();
+    errno = saved;
+  }
+  if (!pool || atomic_exchange_explicit(&pool->busy, 1, memory_order_acquire)) return NULL;
+  return pool;
+}
+
+static void open_job(struct pool *pool, int32_t helpers) {
+  atomic_store(&pool->state, (uint32_t)helpers * OPEN_ONE);
+  if (atomic_load(&pool->sleepers) == 0) return;
+  pthread_mutex_lock(&pool->mutex);
+  uint32_t sleepers = atomic_load(&pool->sleepers);
+  uint32_t open = atomic_load(&pool->state) / OPEN_ONE;
+  pthread_mutex_unlock(&pool->mutex);
+  if (open >= sleepers) {
+    pthread_cond_broadcast(&pool->wake);
+  } else {
+    while (open-- > 0) pthread_cond_signal(&pool->wake);
+  }
+}
+
+static void close_job(struct pool *pool) {
+  atomic_fetch_and(&pool->state, RUNNING_MASK);
+  if (spin(pool, job_is_over)) return;
+  pthread_mutex_lock(&pool->mutex);
+  atomic_store(&pool->caller_sleeps, 1);
+  while (!job_is_over(pool)) pthread_cond_wait(&pool->done, &pool->mutex);
+  atomic_store(&pool->caller_sleeps, 0);
+  pthread_mutex_unlock(&pool->mutex);
+}
+
+void sdpai_pool_run(int64_t tasks, sdpai_task task, void *arg) {
+  int cancel;
+  struct pool *pool = NULL;
+  /* A thread that ended while it waits would leave its job, on its stack, to the workers. */
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+  pool = take_pool();
+  if (pool) {
+    int32_t wanted = (int32_t)tasks - 1;
+    int32_t helpers = (int32_t)sdpai_min(wanted, grow(pool, wanted));
+    pool->task = task;
+    pool->arg = arg;
+    if (helpers > 0) open_job(pool, helpers);
+    task(arg, 0);
+    if (helpers > 0) close_job(pool);
+    atomic_store_explicit(&pool->busy, 0, memory_order_release);
+  } else {
+    task(arg, 0);
+  }
+  pthread_setcancelstate(cancel, NULL);
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+/* dlclose() and exit(): the workers end their task and are joined, for their code is about to go.
+ * They return and do not call pthread_exit(), which may load the unwinder and so wait for the lock
+ * that dlclose() holds. Other threads may still be inside a job: they finish it by themselves, and
+ * later ones get no pool.
+ *
+ * A pool that a fork inherited has no workers here and is left alone; getpid() also finds a child
+ * whose fork ran no handlers. `closed` before `process` here, the other way round in grow(): either
+ * grow() starts nobody, or its workers are joined. The pool's memory stays, as a thread may be on
+ * its way into take_pool(). */
+SDPAI_DESTRUCTOR static void stop_pool(void) {
+  atomic_store(&closed, 1);
+  struct pool *pool = atomic_load(&current_pool);
+  if (!pool || atomic_load(&pool->process) != getpid()) return;
+  pthread_mutex_lock(&pool->mutex);
+  atomic_store(&pool->stopping, 1);
+  int32_t workers = pool->workers;
+  pthread_mutex_unlock(&pool->mutex);
+  pthread_cond_broadcast(&pool->wake);
+  for (int32_t i = 0; i < workers; i++) pthread_join(pool->threads[i], NULL);
+}
