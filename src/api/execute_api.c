@@ -14,7 +14,8 @@
 enum { STACK_WORKSPACE = 8192 };
 
 /* Apart, so that only calls that use it carry the buffer in their frame. */
-static SDPAI_NOINLINE sdpa_status run_on_stack(const struct sdpa_plan *plan, const struct sdpai_args *args) {
+static SDPAI_NOINLINE sdpa_status run_on_stack(const struct sdpa_plan *plan,
+                                               const struct sdpai_args *args) {
   _Alignas(SDPAI_ARENA_ALIGNMENT) char workspace[STACK_WORKSPACE];
   return plan->engine->run(plan, args, workspace);
 }

@@ -17,6 +17,15 @@ static void X(store_weights)(const struct X(head) * head, int64_t row, struct sd
   X(fill)(p->key_len - keys.end, 0, to + keys.end * col, col);
 }
 
+/* What the caller asked for beside the output, of a row that attends nothing. */
+static void X(finish_empty_row)(const struct X(head) * head, int64_t row) {
+  const struct sdpai_problem *p = &head->plan->problem;
+  if (head->scores)
+    X(fill)(p->key_len, -(T)INFINITY, head->scores + row * p->scores.row, p->scores.col);
+  if (head->weights) X(fill)(p->key_len, 0, head->weights + row * p->weights.row, p->weights.col);
+  if (head->lse) head->lse[row * p->lse.row] = head->sink ? *head->sink : -(T)INFINITY;
+}
+
 /* Turns the products x[keys] of one row (at least one key) into weights and writes what the caller
  * asked for beside the output. Returns what the row of weights V is to be multiplied with, 0 for a
  * row of zeros. */

@@ -19,7 +19,8 @@ struct sdpai_engine {
   sdpa_status (*applicable)(const struct sdpa_plan *plan, struct sdpai_report *report);
   /* Chooses block sizes and sets plan->workspace. SDPA_ERROR_OVERFLOW if the bytes do not fit. */
   sdpa_status (*layout)(struct sdpa_plan *plan, struct sdpai_report *report);
-  /* Computes; `workspace` holds plan->workspace bytes, aligned. SDPA_ERROR_CALLBACK is all that can go wrong. */
+  /* Computes; `workspace` holds plan->workspace bytes, aligned. SDPA_ERROR_CALLBACK is all that can
+   * go wrong. */
   sdpa_status (*run)(const struct sdpa_plan *plan, const struct sdpai_args *args, void *workspace);
   /* Appends what will run, as snprintf would: blocks, packing, threads. */
   void (*describe)(const struct sdpa_plan *plan, char *text, size_t bytes, size_t *length);

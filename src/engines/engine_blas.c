@@ -79,7 +79,8 @@ static sdpa_status blas_layout(struct sdpa_plan *plan, struct sdpai_report *repo
   return SDPA_OK;
 }
 
-static sdpa_status blas_run(const struct sdpa_plan *plan, const struct sdpai_args *args, void *workspace) {
+static sdpa_status blas_run(const struct sdpa_plan *plan, const struct sdpai_args *args,
+                            void *workspace) {
   struct sdpai_arena arena = {.base = workspace};
   struct sdpai_blas_scratch scratch;
   sdpai_blas_carve(plan, &arena, &scratch);

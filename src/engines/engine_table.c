@@ -29,7 +29,7 @@ sdpa_status sdpai_engine_choose(struct sdpa_plan *plan, struct sdpai_report *rep
   if (!offered)
     return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
                       "engine is %u, which this version does not offer; expected SDPA_ENGINE_AUTO "
-                      "(0) or _BLAS (1)",
+                      "(0), _BLAS (1) or _TILED (2)",
                       (unsigned)asked);
   return status;
 }

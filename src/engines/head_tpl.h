@@ -157,12 +157,3 @@ static void X(set_nan)(const struct X(head) * head, int64_t row, struct sdpai_in
   sdpai_mask_allowed(&head->view, row, own, allowed);
   for (int64_t t = 0; t < own.end - own.begin; t++) x[t] = allowed[t] ? (T)NAN : 0;
 }
-
-/* What the caller asked for beside the output, of a row that attends nothing. */
-static void X(finish_empty_row)(const struct X(head) * head, int64_t row) {
-  const struct sdpai_problem *p = &head->plan->problem;
-  if (head->scores)
-    X(fill)(p->key_len, -(T)INFINITY, head->scores + row * p->scores.row, p->scores.col);
-  if (head->weights) X(fill)(p->key_len, 0, head->weights + row * p->weights.row, p->weights.col);
-  if (head->lse) head->lse[row * p->lse.row] = head->sink ? *head->sink : -(T)INFINITY;
-}

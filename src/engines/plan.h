@@ -32,7 +32,8 @@ struct sdpai_tiled_plan {
   int64_t splits, split_keys; /* parts of the keys, by query_len and key_len alone */
   uint8_t split_items;        /* each split is an item of its own */
   int32_t slots;              /* items that may run at once */
-  int64_t slot_bytes, part_bytes; /* of the workspace: slots * slot_bytes, then the parts of split items */
+  int64_t slot_bytes,
+      part_bytes; /* of the workspace: slots * slot_bytes, then the parts of split items */
 };
 
 /* Immutable once built: any number of threads may execute it. Holds no pointer into itself and owns

@@ -40,9 +40,8 @@ static T X(softmax_tile_row)(const struct X(item) * item, const struct X(head) *
   const T largest = X(score_row)(head, row, tile, tile, own, x, &scale);
   T *own_x = x + (own.begin - tile.begin);
   const int64_t n = own.end - own.begin;
-  if (head->weights)
-    X(scatter)
-    (n, own_x, head->weights + row * p->weights.row + own.begin * p->weights.col, p->weights.col);
+  if (head->weights) X(scatter)
+  (n, own_x, head->weights + row * p->weights.row + own.begin * p->weights.col, p->weights.col);
   const T now = largest > *m ? largest : *m;
   const T shift = now == -(T)INFINITY ? 0 : now;
   const T sum = head->kernels->row_exp(n, own_x, scale, shift, own_x);
@@ -86,10 +85,9 @@ static void X(add_values)(const struct X(item) * item, struct sdpai_interval til
   while (nonfinite && sdpai_next_segment(p, item->kv_head, item->first, item->rows, &s)) {
     struct X(head) head;
     X(item_head)(item, s.head, &head);
-    for (int64_t r = 0; r < sdpai_live_rows(&s, item->query_len); r++)
-      X(add_nonfinite_rows)
-      (item, &head, s.row + r, tile, value, weights + (s.lane + r) * SDPAI_TILE_KEYS,
-       sums + (s.lane + r) * dim);
+    for (int64_t r = 0; r < sdpai_live_rows(&s, item->query_len); r++) X(add_nonfinite_rows)
+    (item, &head, s.row + r, tile, value, weights + (s.lane + r) * SDPAI_TILE_KEYS,
+     sums + (s.lane + r) * dim);
   }
   for (int64_t r = 0; r < item->rows; r++)
     for (int64_t d = 0; d < dim; d++)

@@ -35,7 +35,7 @@ static void carve_lanes(const struct sdpa_plan *plan, struct sdpai_arena *arena,
   s->m = take(arena, lanes, t->panels, t->width, 1, element);
   s->l = take(arena, lanes, t->panels, t->width, 1, element);
   s->max = take(arena, lanes, t->width, 1, 1, element);
-  s->alpha = take(arena, lanes, t->width, 1, 1, element);
+  s->alpha = take(arena, 1, lanes ? t->width : t->item_rows, 1, 1, element);
   s->factor = take(arena, lanes, t->width, 1, 1, element);
   s->slope = take(arena, lanes && (p->features & SDPA_ALIBI), t->width, 1, 1, element);
   s->distance = take(arena, lanes && (p->features & SDPA_ALIBI), t->width, 1, 1, element);
