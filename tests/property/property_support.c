@@ -9,27 +9,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void set_options(sdpa_options *options, uint32_t isa) {
+static void set_options(sdpa_options *options, const struct property_way *way) {
   sdpa_options_init(options, sizeof *options);
-  options->engine = SDPA_ENGINE_BLAS;
-  options->isa = isa;
+  options->engine = way->engine;
+  options->isa = way->isa;
+  options->threads = way->threads;
 }
 
-int property_isas(struct property_isa isas[PROPERTY_ISAS_MAX]) {
-  static const struct property_isa all[PROPERTY_ISAS_MAX] = {
-      {SDPA_ISA_GENERIC, "generic"}, {SDPA_ISA_AVX2, "avx2"}, {SDPA_ISA_AVX512, "avx512"}};
+int property_ways(struct property_way ways[PROPERTY_WAYS_MAX]) {
+  static const struct property_way all[PROPERTY_WAYS_MAX] = {
+      {SDPA_ENGINE_BLAS, SDPA_ISA_GENERIC, 1, "generic, engine blas"},
+      {SDPA_ENGINE_BLAS, SDPA_ISA_AVX2, 1, "avx2, engine blas"},
+      {SDPA_ENGINE_BLAS, SDPA_ISA_AVX512, 1, "avx512, engine blas"},
+      {SDPA_ENGINE_TILED, SDPA_ISA_GENERIC, 1, "generic, engine tiled"},
+      {SDPA_ENGINE_TILED, SDPA_ISA_AVX2, 2, "avx2, engine tiled"},
+      {SDPA_ENGINE_TILED, SDPA_ISA_AVX512, 3, "avx512, engine tiled"},
+      {SDPA_ENGINE_TILED, SDPA_ISA_NEON, 2, "neon, engine tiled"}};
   struct problem_spec spec;
   char message[PROBLEM_MESSAGE_MAX];
   int n = 0;
   assert_int_equal(problem_parse("f32:q8:k8:d8", &spec, message, sizeof message), 0);
-  for (int i = 0; i < PROPERTY_ISAS_MAX; i++) {
+  for (int i = 0; i < PROPERTY_WAYS_MAX; i++) {
     sdpa_options options;
     sdpa_plan_info info = {.size = sizeof info};
     sdpa_plan *plan;
-    set_options(&options, all[i].isa);
-    assert_int_equal(sdpa_plan_create(&spec.problem, &options, &plan), SDPA_OK);
+    set_options(&options, &all[i]);
+    sdpa_status status = sdpa_plan_create(&spec.problem, &options, &plan);
+    if (status == SDPA_ERROR_UNSUPPORTED)
+      continue; /* another architecture's ISA, or an engine left out */
+    assert_int_equal(status, SDPA_OK);
     assert_int_equal(sdpa_plan_query(plan, &info), SDPA_OK);
-    if (info.isa == all[i].isa) isas[n++] = all[i];
+    if (info.isa == all[i].isa) ways[n++] = all[i];
     sdpa_plan_destroy(plan);
   }
   assert_true(n > 0);
@@ -77,18 +87,18 @@ void property_make(struct problem_data *data, const struct problem_spec *spec) {
 }
 
 void property_run(const struct problem_data *data, const struct problem_spec *spec,
-                  struct property_isa isa) {
+                  struct property_way way) {
   sdpa_options options;
   char text[512];
   sdpa_plan *plan = NULL;
-  set_options(&options, isa.isa);
+  set_options(&options, &way);
   sdpa_status status = sdpa_attention(&data->problem, &options, &data->args);
   if (status == SDPA_OK) return;
   if (sdpa_problem_check(&data->problem, &options, text, sizeof text) == SDPA_OK &&
       sdpa_plan_create(&data->problem, &options, &plan) == SDPA_OK)
     sdpa_args_check(plan, &data->args, NULL, 0, text, sizeof text);
   sdpa_plan_destroy(plan);
-  property_fail(spec, isa.name, "%s: %s", sdpa_status_string(status), text);
+  property_fail(spec, way.name, "%s: %s", sdpa_status_string(status), text);
 }
 
 void property_fail(const struct problem_spec *spec, const char *isa, const char *format, ...) {

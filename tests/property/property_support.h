@@ -19,15 +19,18 @@
 #include "problem_data.h"
 #include "problem_string.h"
 
-struct property_isa {
-  uint32_t isa;
+/* One way to compute a problem. */
+struct property_way {
+  uint32_t engine, isa;
+  int32_t threads;
   const char *name;
 };
 
-enum { PROPERTY_ISAS_MAX = 3 };
+enum { PROPERTY_WAYS_MAX = 7 };
 
-/* The ISAs that engine blas can be made to use here, by asking the library. At least one. */
-int property_isas(struct property_isa isas[PROPERTY_ISAS_MAX]);
+/* The engines with each ISA that they can be made to use here, by asking the library. At least one.
+ */
+int property_ways(struct property_way ways[PROPERTY_WAYS_MAX]);
 
 /* A test's problems: `count` by default. property_problem() gives the i-th spec of the run. */
 int64_t property_count(int64_t count);
@@ -39,9 +42,9 @@ struct problem_data_options property_data_options(const struct problem_spec *spe
 /* Makes the data or fails the test. With a snapshot. */
 void property_make(struct problem_data *data, const struct problem_spec *spec);
 
-/* One call on engine blas. Fails the test with the library's own sentence unless it succeeds. */
+/* One call. Fails the test with the library's own sentence unless it succeeds. */
 void property_run(const struct problem_data *data, const struct problem_spec *spec,
-                  struct property_isa isa);
+                  struct property_way way);
 
 /* Ends the test: the problem string and what is wrong. */
 #if defined(__GNUC__)

@@ -150,20 +150,20 @@ static void adopt_first(const struct couple *c, const struct reference *first,
 }
 
 static void compare_couple(struct couple *c) {
-  struct property_isa isas[PROPERTY_ISAS_MAX];
+  struct property_way ways[PROPERTY_WAYS_MAX];
   struct reference first, second;
   struct compare_result result;
   const struct reference_request request = {0, 0};
-  int n_isas = property_isas(isas);
+  int n_ways = property_ways(ways);
   if (reference_compute(&first, &c->first.problem, &c->first.args, &request) != 0 ||
       reference_compute(&second, &c->second.problem, &c->second.args, &request) != 0)
     property_fail(&c->first_spec, "", "no memory for the reference");
-  for (int i = 0; i < n_isas; i++) {
-    property_run(&c->first, &c->first_spec, isas[i]);
-    property_run(&c->second, &c->second_spec, isas[i]);
+  for (int i = 0; i < n_ways; i++) {
+    property_run(&c->first, &c->first_spec, ways[i]);
+    property_run(&c->second, &c->second_spec, ways[i]);
     adopt_first(c, &first, &second, i == 0);
     compare_with_reference(&second, &c->second.problem, &c->second.args, 0, &result);
-    if (result.failed) property_fail(&c->first_spec, isas[i].name, "%s", result.text);
+    if (result.failed) property_fail(&c->first_spec, ways[i].name, "%s", result.text);
   }
   reference_free(&first);
   reference_free(&second);

@@ -25,8 +25,8 @@ static void begin(int64_t i, struct problem_spec *spec, struct problem_data *dat
 
 static void test_excluded(void **state) {
   (void)state;
-  struct property_isa isas[PROPERTY_ISAS_MAX];
-  int n_isas = property_isas(isas);
+  struct property_way ways[PROPERTY_WAYS_MAX];
+  int n_ways = property_ways(ways);
   int64_t planted = 0, problems = property_count(PROBLEMS);
   for (int64_t i = 0; i < problems; i++) {
     struct problem_spec spec;
@@ -35,15 +35,15 @@ static void test_excluded(void **state) {
     struct live_elements live;
     begin(i, &spec, &data, &rng);
     live_elements_make(&live, &data, -1, -1, (int)(spec.seed / 32 % 2));
-    for (int k = 0; k < n_isas; k++) {
+    for (int k = 0; k < n_ways; k++) {
       unsigned char *before, *after;
       problem_data_restore(&data, 0);
-      property_run(&data, &spec, isas[k]);
+      property_run(&data, &spec, ways[k]);
       property_output_bits(&data, &before);
       planted += live_elements_plant(&live, &data, &rng);
-      property_run(&data, &spec, isas[k]);
+      property_run(&data, &spec, ways[k]);
       property_output_bits(&data, &after);
-      property_same_bits(&data, &spec, isas[k].name, before, after,
+      property_same_bits(&data, &spec, ways[k].name, before, after,
                          "garbage at excluded positions");
       free(before);
       free(after);
@@ -83,29 +83,29 @@ static void narrow(const struct problem_data *data, int64_t b, int64_t h,
 /* Every head of every batch entry alone gives the bits that it gives among the others. */
 static void test_one_by_one(void **state) {
   (void)state;
-  struct property_isa isas[PROPERTY_ISAS_MAX];
-  int n_isas = property_isas(isas);
+  struct property_way ways[PROPERTY_WAYS_MAX];
+  int n_ways = property_ways(ways);
   int64_t problems = property_count(PROBLEMS);
   for (int64_t i = 0; i < problems; i++) {
     struct problem_spec spec;
     struct problem_data data;
     struct numpy_rng rng;
     begin(i, &spec, &data, &rng);
-    for (int k = 0; k < n_isas; k++) {
+    for (int k = 0; k < n_ways; k++) {
       unsigned char *together, *alone;
       problem_data_restore(&data, 1);
-      property_run(&data, &spec, isas[k]);
+      property_run(&data, &spec, ways[k]);
       property_output_bits(&data, &together);
       problem_data_restore(&data, 1);
       for (int64_t b = 0; b < spec.problem.batch; b++) {
         for (int64_t h = 0; h < spec.problem.query_heads; h++) {
           struct problem_data one;
           narrow(&data, b, h, &one);
-          property_run(&one, &spec, isas[k]);
+          property_run(&one, &spec, ways[k]);
         }
       }
       property_output_bits(&data, &alone);
-      property_same_bits(&data, &spec, isas[k].name, together, alone, "leaving out other heads");
+      property_same_bits(&data, &spec, ways[k].name, together, alone, "leaving out other heads");
       free(together);
       free(alone);
     }
@@ -159,8 +159,8 @@ static void keep_outputs(const struct problem_data *data, unsigned char *kept[PR
 
 static void test_other_heads(void **state) {
   (void)state;
-  struct property_isa isas[PROPERTY_ISAS_MAX];
-  int n_isas = property_isas(isas);
+  struct property_way ways[PROPERTY_WAYS_MAX];
+  int n_ways = property_ways(ways);
   int64_t problems = property_count(PROBLEMS);
   for (int64_t i = 0; i < problems; i++) {
     struct problem_spec spec;
@@ -171,15 +171,15 @@ static void test_other_heads(void **state) {
     int64_t b = (int64_t)numpy_rng_below(&rng, (uint64_t)spec.problem.batch);
     int64_t h = (int64_t)numpy_rng_below(&rng, (uint64_t)spec.problem.query_heads);
     live_elements_make(&live, &data, b, h, 0);
-    for (int k = 0; k < n_isas && spec.problem.batch * spec.problem.query_heads > 1; k++) {
+    for (int k = 0; k < n_ways && spec.problem.batch * spec.problem.query_heads > 1; k++) {
       unsigned char *kept[PROBLEM_TENSORS];
       problem_data_restore(&data, 0);
-      property_run(&data, &spec, isas[k]);
+      property_run(&data, &spec, ways[k]);
       keep_outputs(&data, kept);
       live_elements_plant(&live, &data, &rng);
       plant_arrays(&data, h);
-      property_run(&data, &spec, isas[k]);
-      compare_head(&data, &spec, isas[k].name, b, h, kept);
+      property_run(&data, &spec, ways[k]);
+      compare_head(&data, &spec, ways[k].name, b, h, kept);
       for (int t = 0; t < PROBLEM_TENSORS; t++) free(kept[t]);
     }
     live_elements_free(&live);

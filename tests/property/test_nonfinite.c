@@ -57,18 +57,18 @@ static void count(const struct reference *reference, struct tally *tally) {
 }
 
 static void check(const struct problem_spec *spec, struct problem_data *data,
-                  const struct property_isa *isas, int n_isas, struct tally *tally) {
+                  const struct property_way *ways, int n_ways, struct tally *tally) {
   struct reference reference;
   struct compare_result result;
   const struct reference_request request = {0, 0};
   if (reference_compute(&reference, &data->problem, &data->args, &request) != 0)
     property_fail(spec, "", "no memory for the reference");
   count(&reference, tally);
-  for (int i = 0; i < n_isas; i++) {
+  for (int i = 0; i < n_ways; i++) {
     problem_data_restore(data, 1);
-    property_run(data, spec, isas[i]);
+    property_run(data, spec, ways[i]);
     compare_with_reference(&reference, &data->problem, &data->args, 0, &result);
-    if (result.failed) property_fail(spec, isas[i].name, "%s", result.text);
+    if (result.failed) property_fail(spec, ways[i].name, "%s", result.text);
   }
   reference_free(&reference);
 }
@@ -77,9 +77,9 @@ static void test_nonfinite(void **state) {
   (void)state;
   static const enum problem_tensor inputs[] = {PROBLEM_QUERY, PROBLEM_KEY, PROBLEM_VALUE,
                                                PROBLEM_VALUE, PROBLEM_BIAS};
-  struct property_isa isas[PROPERTY_ISAS_MAX];
+  struct property_way ways[PROPERTY_WAYS_MAX];
   struct tally tally = {0, 0, 0};
-  int n_isas = property_isas(isas);
+  int n_ways = property_ways(ways);
   int64_t problems = property_count(PROBLEMS);
   for (int64_t i = 0; i < problems; i++) {
     struct problem_spec spec;
@@ -91,7 +91,7 @@ static void test_nonfinite(void **state) {
     for (uint64_t n = 1 + numpy_rng_below(&rng, 3); n > 0; n--)
       plant(&data, &rng, inputs[numpy_rng_below(&rng, 5)]);
     if (numpy_rng_below(&rng, 4) == 0) plant_sink(&data, &rng);
-    check(&spec, &data, isas, n_isas, &tally);
+    check(&spec, &data, ways, n_ways, &tally);
     problem_data_free(&data);
   }
   printf("%lld problems, elements of the output: %lld NaN, %lld infinite, %lld finite\n",

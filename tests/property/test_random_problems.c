@@ -27,8 +27,8 @@ static void raise_to(long double *worst, const long double *seen) {
     if (seen[kind] > worst[kind]) worst[kind] = seen[kind];
 }
 
-static void check_problem(const struct problem_spec *spec, const struct property_isa *isas,
-                          int n_isas, struct option_counts *counts, struct worst *worst) {
+static void check_problem(const struct problem_spec *spec, const struct property_way *ways,
+                          int n_ways, struct option_counts *counts, struct worst *worst) {
   struct problem_data data;
   struct reference reference;
   struct compare_result result;
@@ -37,13 +37,13 @@ static void check_problem(const struct problem_spec *spec, const struct property
   property_make(&data, spec);
   if (reference_compute(&reference, &data.problem, &data.args, &request) != 0)
     property_fail(spec, "", "no memory for the reference");
-  for (int i = 0; i < n_isas; i++) {
+  for (int i = 0; i < n_ways; i++) {
     problem_data_restore(&data, 1);
-    property_run(&data, spec, isas[i]);
+    property_run(&data, spec, ways[i]);
     compare_with_reference(&reference, &data.problem, &data.args, 1, &result);
-    if (result.failed) property_fail(spec, isas[i].name, "%s", result.text);
+    if (result.failed) property_fail(spec, ways[i].name, "%s", result.text);
     if (problem_data_untouched(&data, 0, message, sizeof message) != 0)
-      property_fail(spec, isas[i].name, "%s", message);
+      property_fail(spec, ways[i].name, "%s", message);
     raise_to(worst[i].bound, result.worst);
     raise_to(worst[i].plain, result.plain);
   }
@@ -54,22 +54,22 @@ static void check_problem(const struct problem_spec *spec, const struct property
 
 static void test_random_problems(void **state) {
   (void)state;
-  struct property_isa isas[PROPERTY_ISAS_MAX];
-  struct worst worst[PROPERTY_ISAS_MAX];
+  struct property_way ways[PROPERTY_WAYS_MAX];
+  struct worst worst[PROPERTY_WAYS_MAX];
   static struct option_counts counts;
   const char *first = "", *second = "";
-  int n_isas = property_isas(isas);
+  int n_ways = property_ways(ways);
   int64_t problems = property_count(PROBLEMS);
   memset(worst, 0, sizeof worst);
   memset(&counts, 0, sizeof counts);
   for (int64_t i = 0; i < problems; i++) {
     struct problem_spec spec;
     property_problem(i, &spec);
-    check_problem(&spec, isas, n_isas, &counts, worst);
+    check_problem(&spec, ways, n_ways, &counts, worst);
   }
   option_counts_print(&counts);
-  for (int i = 0; i < n_isas; i++) {
-    printf("%s: %lld problems; worst error / bound, and / (2 x plain + floor):", isas[i].name,
+  for (int i = 0; i < n_ways; i++) {
+    printf("%s: %lld problems; worst error / bound, and / (2 x plain + floor):", ways[i].name,
            (long long)problems);
     for (int kind = 0; kind < REFERENCE_KINDS; kind++)
       printf(" %s %.2Lf %.2Lf;", compare_kind_name(kind), worst[i].bound[kind],
