@@ -17,7 +17,7 @@
 #include "compare.h"
 #include "numpy_random.h"
 
-enum { PROBLEMS = 3000 };
+enum { PROBLEMS = 2000 };
 
 /* A problem, the one it is turned into, and a random order of the keys for both. */
 struct couple {

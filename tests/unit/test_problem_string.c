@@ -239,12 +239,35 @@ static void test_longest(void **state) {
   assert_round_trip(&spec);
 }
 
+/* A fifth of the sizes at a block edge or beside it, some 0, and seeds that differ. */
+static void test_random_sizes(void **state) {
+  (void)state;
+  int64_t at_edge = 0, zero = 0, sizes = 0, different = 0;
+  struct problem_spec spec, last;
+  memset(&last, 0, sizeof last);
+  for (uint64_t seed = 0; seed < 5000; seed++, last = spec) {
+    random_problem(seed, NULL, &spec);
+    const int64_t size[4] = {spec.problem.query_len, spec.problem.key_len, spec.problem.key_dim,
+                             spec.problem.value_dim};
+    for (int i = 0; i < 4; i++, sizes++) {
+      zero += size[i] == 0;
+      for (int64_t edge = 16; edge <= 512; edge *= 2)
+        at_edge += size[i] >= edge - 1 && size[i] <= edge + 1;
+    }
+    last.seed = spec.seed;
+    different += memcmp(&spec, &last, sizeof spec) != 0;
+  }
+  assert_true(5 * at_edge >= sizes);
+  assert_true(100 * zero >= sizes);
+  assert_int_equal(different, 5000);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_option), cmocka_unit_test(test_other_words),
       cmocka_unit_test(test_lists),        cmocka_unit_test(test_strides),
       cmocka_unit_test(test_errors),       cmocka_unit_test(test_round_trips),
-      cmocka_unit_test(test_longest),
+      cmocka_unit_test(test_longest),      cmocka_unit_test(test_random_sizes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
