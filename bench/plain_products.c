@@ -287,6 +287,11 @@ void plain_products_destroy(struct plain_products *products) {
   free(products);
 }
 
+const void *plain_products_result(const struct plain_products *products, int64_t *rows) {
+  *rows = products->output.m;
+  return products->result;
+}
+
 void plain_products_describe(const struct plain_products *products, char *text, size_t text_bytes) {
   snprintf(text, text_bytes, "%s, %s", products->scores.call->name, products->output.call->name);
 }

@@ -34,6 +34,9 @@ void plain_products_destroy(struct plain_products *products);
 double plain_products_run(void *arg, int64_t calls);
 double plain_products_units(const struct plain_products *products);
 
+/* What the last product left behind, [rows, d_v]: for tests. */
+const void *plain_products_result(const struct plain_products *products, int64_t *rows);
+
 /* The calls that were chosen, for people: "gemm NT, gemm NN". */
 void plain_products_describe(const struct plain_products *products, char *text, size_t text_bytes);
 
