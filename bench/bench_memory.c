@@ -69,15 +69,18 @@ static pid_t start_child(char *const argv[], int out) {
   return bad ? -1 : child;
 }
 
+/* A child that fails prints nothing, which reads as 0. */
 static void read_answer(int from, struct bench_memory *memory) {
-  long long start, peak;
+  char line[64] = "", *end = line;
   FILE *answer = fdopen(from, "r");
   if (!answer) {
     close(from);
     return;
   }
-  if (fscanf(answer, "%lld %lld", &start, &peak) == 2 && start > 0 && peak > 0)
-    *memory = (struct bench_memory){(int64_t)start, (int64_t)peak};
+  if (fgets(line, sizeof line, answer)) {
+    const long long start = strtoll(line, &end, 10), peak = strtoll(end, NULL, 10);
+    if (start > 0 && peak > 0) *memory = (struct bench_memory){(int64_t)start, (int64_t)peak};
+  }
   fclose(answer);
 }
 

@@ -106,21 +106,29 @@ static void no_time_left_means_one_round_and_not_stable(void **state) {
   free(timed);
 }
 
-/* The pause is real time; a second function that leaves nothing spinning needs none. */
-static void quiet_is_waited_for_only_after_spinning(void **state) {
-  struct pretender p[2] = {{1.0, 0, 1, 0}, {1.0, 0, 1, 0}};
+static double seconds_of_a_run(struct timed *timed) {
   const struct timing_limits limits = {
       .sample_seconds = 1e-3, .total_seconds = 60, .min_rounds = 2, .spread = 0.01};
+  const double start = timing_now();
+  assert_int_equal(timing_run(timed, 2, &limits), 1);
+  return timing_now() - start;
+}
+
+/* The pause is real time. Without one a run takes microseconds, but for a busy machine: the
+ * shortest of ten counts. */
+static void quiet_is_waited_for_only_after_spinning(void **state) {
+  struct pretender p[2] = {{1.0, 0, 1, 0}, {1.0, 0, 1, 0}};
   struct timed *timed = timed_of(p, 2);
+  double shortest = 1.0;
   (void)state;
   timed[1].needs_quiet = 1;
-  double start = timing_now();
-  assert_int_equal(timing_run(timed, 2, &limits), 1);
-  assert_true(timing_now() - start < TIMING_QUIET_SECONDS);
+  for (int i = 0; i < 10; i++) {
+    const double seconds = seconds_of_a_run(timed);
+    if (seconds < shortest) shortest = seconds;
+  }
+  assert_true(shortest < TIMING_QUIET_SECONDS);
   timed[0].leaves_spinning = 1;
-  start = timing_now();
-  assert_int_equal(timing_run(timed, 2, &limits), 1);
-  assert_true(timing_now() - start >= TIMING_QUIET_SECONDS);
+  assert_true(seconds_of_a_run(timed) >= TIMING_QUIET_SECONDS);
   free(timed);
 }
 
