@@ -12,6 +12,7 @@
 
 #include <sdpa/sdpa.h>
 
+#include "bench_names.h"
 #include "plain_products.h"
 
 /* The CPU's name as /proc/cpuinfo has it, "unknown" where there is none. */
@@ -30,54 +31,36 @@ static void read_cpu_name(char *name, size_t name_bytes) {
   if (file) fclose(file);
 }
 
-static const char *isa_name(uint32_t isa) {
-  switch (isa) {
-  case SDPA_ISA_GENERIC:
-    return "generic";
-  case SDPA_ISA_AVX2:
-    return "avx2";
-  case SDPA_ISA_AVX512:
-    return "avx512";
-  case SDPA_ISA_AMX:
-    return "amx";
-  case SDPA_ISA_NEON:
-    return "neon";
-  default:
-    return "unknown";
+/* A plan that any engine makes. 0, or the library's refusal as a sentence. */
+static int choose(const struct bench_choice *choice, struct sdpa_plan_info *info, char *message,
+                  size_t message_bytes) {
+  struct bench_case *c = calloc(1, sizeof *c);
+  if (!c) {
+    snprintf(message, message_bytes, "no memory");
+    return -1;
   }
+  const int status = bench_case_open(c, "f32:q4096:k4096:d64", choice, message, message_bytes);
+  *info = c->info;
+  bench_case_close(c);
+  free(c);
+  return status;
 }
 
-static const char *engine_name(uint32_t engine) {
-  switch (engine) {
-  case SDPA_ENGINE_BLAS:
-    return "blas";
-  case SDPA_ENGINE_TILED:
-    return "tiled";
-  default:
-    return "unknown";
-  }
+uint32_t bench_machine_isa(uint32_t ceiling) {
+  const struct bench_choice choice = {.isa = ceiling};
+  sdpa_plan_info info;
+  char message[512];
+  return choose(&choice, &info, message, sizeof message) == 0 ? info.isa : SDPA_ISA_GENERIC;
 }
 
-/* Engine and ISA of a default plan for the largest problem that the bench times. */
-static void print_choice(FILE *stream) {
-  sdpa_problem problem;
-  sdpa_plan *plan = NULL;
-  sdpa_plan_info info = {.size = sizeof info};
-  sdpa_problem_init(&problem, sizeof problem);
-  problem.query_type = SDPA_F32;
-  problem.batch = problem.query_heads = problem.kv_heads = 1;
-  problem.query_len = problem.key_len = 4096;
-  problem.key_dim = problem.value_dim = 64;
-  sdpa_problem_layout(&problem, SDPA_LAYOUT_BHSD);
-  sdpa_status status = sdpa_plan_create(&problem, NULL, &plan);
-  if (status == SDPA_OK) status = sdpa_plan_query(plan, &info);
-  if (status == SDPA_OK) {
-    fprintf(stream, "chosen:       engine %s, ISA %s\n", engine_name(info.engine),
-            isa_name(info.isa));
-  } else {
-    fprintf(stream, "chosen:       %s\n", sdpa_status_string(status));
-  }
-  sdpa_plan_destroy(plan);
+static void print_choice(FILE *stream, const struct bench_choice *choice) {
+  sdpa_plan_info info;
+  char message[512];
+  if (choose(choice, &info, message, sizeof message) == 0)
+    fprintf(stream, "chosen:       engine %s, ISA %s\n", bench_name_of(bench_engines, info.engine),
+            bench_name_of(bench_isas, info.isa));
+  else
+    fprintf(stream, "chosen:       %s\n", message);
 }
 
 static void print_build_info(FILE *stream) {
@@ -92,7 +75,7 @@ static void print_build_info(FILE *stream) {
   free(text);
 }
 
-void bench_machine_print(FILE *stream) {
+void bench_machine_print(FILE *stream, const struct bench_choice *choice) {
   char cpu[256];
   read_cpu_name(cpu, sizeof cpu);
   fprintf(stream, "CPU:          %s, %ld online\n", cpu, sysconf(_SC_NPROCESSORS_ONLN));
@@ -100,14 +83,11 @@ void bench_machine_print(FILE *stream) {
           SDPA_BENCH_BUILD_TYPE);
   fprintf(stream, "compiler:     %s\n", SDPA_BENCH_COMPILER);
   print_build_info(stream);
-  print_choice(stream);
+  print_choice(stream, choice);
 
-  const char *asked = getenv("OPENBLAS_NUM_THREADS");
-  const int threads = plain_products_threads();
-  if (threads > 0) {
-    fprintf(stream, "BLAS threads: %d (OPENBLAS_NUM_THREADS %s%s)\n", threads,
-            asked ? "= " : "is not set", asked ? asked : "");
-  } else {
+  const int threads = blas_threads();
+  if (threads > 0)
+    fprintf(stream, "BLAS threads: %d\n", threads);
+  else
     fprintf(stream, "BLAS threads: this BLAS does not tell\n");
-  }
 }

@@ -1,129 +1,90 @@
-/* bench_main.c - sdpa-bench: how fast the library is, beside the plain matrix products
+/* bench_main.c - sdpa-bench: how fast the library is, beside what the machine can do
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Times sdpa_attention_f64() and sdpa_attention_f32() for one head of d = 64 and a few lengths,
- * checks each result, and times the two plain cblas products alone in the same rounds. Exit status
- * 0, 1 if a result is wrong or cannot be had, 2 for bad arguments.
+ * docs/benchmarks.md is its manual. Exit status 0, 1 if a result is wrong or cannot be had, 2 for
+ * bad arguments. In JSON mode standard output holds objects alone; the lines about the machine go
+ * to stderr.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <sdpa/sdpa.h>
-
-#include "bench_head.h"
+#include "bench_args.h"
 #include "bench_machine.h"
-#include "bench_verify.h"
+#include "bench_measure.h"
+#include "bench_peak.h"
+#include "bench_progress.h"
+#include "bench_report.h"
+#include "bench_table.h"
 #include "plain_products.h"
-#include "timing.h"
 
-static const char usage[] = "usage: sdpa-bench [--help]\n";
-
-static const char legend[] =
-    "\n"
-    "time: one call of sdpa_attention_f64/f32, median (and smallest) of interleaved samples\n"
-    "products: Q K^T and S V alone at full size, by the fastest cblas calls for them\n"
-    "ratio: time / products, median over the rounds; ~ marks medians not known within 2 %\n"
-    "GFLOP/s: 2 (key_dim + value_dim) operations a pair of query and key\n"
-    "error: largest absolute error on at most 64 rows; right if within twice that of plain loops\n"
-    "\n";
-
-/* One line of the table: a problem and what became of it. */
-struct measurement {
-  struct bench_head head;
-  struct plain_products *products;
-  struct timed timed[2]; /* the library, the plain products */
-  struct bench_error error;
-  int stable;
-};
-
-static const char *type_name(const struct bench_head *head) {
-  return head->is_f64 ? "f64" : "f32";
-}
-
-static void print_row(const struct measurement *m) {
-  const struct bench_head *head = &m->head;
-  char products[64];
-  plain_products_describe(m->products, products, sizeof products);
-  const double pairs = (double)head->query_len * (double)head->key_len;
-  const double flops = 2.0 * (double)(head->key_dim + head->value_dim) * pairs;
-  printf("%6lld  %-4s %12.3f %12.3f %12.3f  %6.3f%c %9.2f  %9.2e  %-8s  %s\n",
-         (long long)head->query_len, type_name(head), 1e6 * m->timed[0].median,
-         1e6 * m->timed[0].min, 1e6 * m->timed[1].median, timing_ratio(&m->timed[0], &m->timed[1]),
-         m->stable ? ' ' : '~', 1e-9 * flops / m->timed[0].median, m->error.max,
-         m->error.verified ? "yes" : "NO", products);
-  fflush(stdout);
-}
-
-/* Measures one head, prints its row, returns 0; or -1 after a sentence on stderr. */
-static int measure(struct measurement *m, int is_f64, int64_t n, int64_t dim) {
-  static const struct timing_limits limits = {
-      .sample_seconds = 2e-3, .total_seconds = 4.0, .min_rounds = 21, .spread = 0.02};
-  if (bench_head_create(&m->head, is_f64, n, n, dim, dim) != 0 ||
-      !(m->products = plain_products_create(&m->head))) {
-    fprintf(stderr, "sdpa-bench: no memory for n = %lld\n", (long long)n);
-    return -1;
+/* Measures all problems, also after a failure. */
+static int run_problems(const struct bench_args *args, const struct bench_choice *choice) {
+  int status = EXIT_SUCCESS;
+  if (!args->json) bench_report_head(stdout);
+  for (int i = 0; i < args->problems; i++) {
+    const char *problem = args->problem[i];
+    struct bench_result result;
+    char message[1024];
+    bench_progress_item(i + 1, args->problems, problem);
+    const int failed =
+        bench_measure(problem, choice, args->seconds, &result, message, sizeof message) != 0;
+    bench_progress_wipe();
+    if (!failed && args->json) bench_report_json(stdout, &result);
+    if (!failed && !args->json) bench_report_row(stdout, &result);
+    if (!failed && result.verdict.verified) continue;
+    status = EXIT_FAILURE;
+    if (!failed) snprintf(message, sizeof message, "wrong result: %s", result.verdict.text);
+    if (failed && args->json) bench_report_json_error(stdout, problem, message);
+    fprintf(stderr, "sdpa-bench: %s: %s\n", problem, message);
   }
-  m->timed[0].run = bench_head_run;
-  m->timed[0].arg = &m->head;
-  m->timed[1].run = plain_products_run;
-  m->timed[1].arg = m->products;
-
-  /* A call that fails is not worth timing. */
-  bench_head_run(&m->head, 1);
-  if (m->head.status == SDPA_OK) m->stable = timing_run(m->timed, 2, &limits);
-  if (m->head.status != SDPA_OK) {
-    fprintf(stderr, "sdpa-bench: sdpa_attention_%s with n = %lld: %s\n", type_name(&m->head),
-            (long long)n, sdpa_status_string(m->head.status));
-    return -1;
-  }
-  if (bench_verify(&m->head, &m->error) != 0) {
-    fprintf(stderr, "sdpa-bench: no memory to check n = %lld\n", (long long)n);
-    return -1;
-  }
-  print_row(m);
-  if (m->error.verified) return 0;
-  fprintf(stderr, "sdpa-bench: %s, n = %lld: error %.3e is above %.3e\n", type_name(&m->head),
-          (long long)n, m->error.max, m->error.limit);
-  return -1;
-}
-
-/* Measures all lines of the table, also after a failure. */
-static int run_table(void) {
-  static const int64_t lengths[] = {3, 512, 4096};
-  int status = 0;
-  struct measurement *m = malloc(sizeof *m);
-  if (!m) {
-    fprintf(stderr, "sdpa-bench: no memory\n");
-    return -1;
-  }
-  printf("%6s  %-4s %12s %12s %12s  %7s %9s  %9s  %-8s  %s\n", "n", "type", "time us", "min us",
-         "products us", "ratio ", "GFLOP/s", "error", "right", "calls of the products");
-  for (int is_f64 = 1; is_f64 >= 0; is_f64--) {
-    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
-      memset(m, 0, sizeof *m);
-      if (measure(m, is_f64, lengths[i], 64) != 0) status = -1;
-      plain_products_destroy(m->products);
-      bench_head_destroy(&m->head);
-    }
-  }
-  free(m);
   return status;
 }
 
-int main(int argc, char **argv) {
-  if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-    fputs(usage, stdout);
-    fputs(legend, stdout);
+static int run_peak(const struct bench_args *args) {
+  struct bench_peak peak;
+  const int threads = args->threads > 0 ? args->threads : 1;
+  if (bench_peak_measure(bench_machine_isa(args->isa), threads, &peak) != 0) {
+    fprintf(stderr, "sdpa-bench: no memory or no threads to measure the peak with\n");
+    return EXIT_FAILURE;
+  }
+  if (args->json)
+    bench_peak_json(&peak);
+  else
+    bench_peak_print(&peak);
+  return EXIT_SUCCESS;
+}
+
+static int run(const struct bench_args *args) {
+  const struct bench_choice choice = {args->engine, args->isa, args->threads};
+  if (args->mode == BENCH_HELP) {
+    fputs(bench_usage, stdout);
+    fputs(bench_table_legend, stdout);
     return EXIT_SUCCESS;
   }
-  if (argc != 1) {
-    fputs(usage, stderr);
-    return 2;
-  }
-  bench_machine_print(stdout);
-  fputs(legend, stdout);
+  if (args->mode == BENCH_MEMORY) return bench_memory_child(args->problem[0], &choice);
+  if (args->threads > 0 && blas_set_threads(args->threads) != 0)
+    fprintf(stderr, "sdpa-bench: the threads of this BLAS cannot be set here, only by its own "
+                    "environment variable\n");
+  bench_machine_print(args->json ? stderr : stdout, &choice);
+  if (args->mode == BENCH_PEAK) return run_peak(args);
+  if (args->mode == BENCH_PROBLEMS) return run_problems(args, &choice);
+  fputs(bench_table_legend, stdout);
   fflush(stdout);
-  return run_table() == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return bench_table_run(args->threads) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv) {
+  struct bench_args args;
+  char message[1024];
+  int status = 2;
+  if (bench_args_read(&args, argc, argv, message, sizeof message) != 0) {
+    if (message[0] != '\0') fprintf(stderr, "sdpa-bench: %s\n", message);
+    fputs(bench_usage, stderr);
+  } else {
+    status = run(&args);
+  }
+  bench_args_free(&args);
+  return status;
 }

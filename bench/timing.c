@@ -17,26 +17,36 @@ double timing_now(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static double seconds_of(const struct timed *function, int64_t calls) {
-  const double start = timing_now();
-  function->run(function->arg, calls);
-  return timing_now() - start;
-}
-
-/* The first call pays for page faults and cold caches; then the number of calls doubles until a
- * quarter of a sample is long enough to extrapolate from. The bound ends the loop for a function
- * that returns at once whatever it is asked. */
+/* The first call pays for page faults and cold caches, and is all there is of calibration if it
+ * takes longer than several samples. Else the number of calls doubles until a quarter of a sample
+ * is long enough to extrapolate from. The bound ends the loop for a function that returns at once
+ * whatever it is asked. */
 static void calibrate(struct timed *function, double sample_seconds) {
   static const int64_t most_calls = 1 << 30;
-  seconds_of(function, 1);
   int64_t calls = 1;
-  double seconds = seconds_of(function, calls);
+  function->calls = 1;
+  if (function->run(function->arg, 1) > 4.0 * sample_seconds) return;
+  double seconds = function->run(function->arg, calls);
   while (seconds < 0.25 * sample_seconds && calls < most_calls) {
     calls *= 2;
-    seconds = seconds_of(function, calls);
+    seconds = function->run(function->arg, calls);
   }
   const double wanted = (double)calls * sample_seconds / fmax(seconds, 1e-9);
   function->calls = (int64_t)fmin(fmax(wanted, 1.0), (double)most_calls);
+}
+
+static void pause_for(double seconds) {
+  struct timespec time = {(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))};
+  nanosleep(&time, NULL);
+}
+
+/* A call that is not counted first brings back caches, clock and sleeping threads, where it costs
+ * little beside the sample. */
+static void take_sample(struct timed *function, int round, const struct timed *before) {
+  if (function->needs_quiet && before && before->leaves_spinning) pause_for(TIMING_QUIET_SECONDS);
+  if (function->calls > 1) function->run(function->arg, 1);
+  function->sample[round] = function->run(function->arg, function->calls) / (double)function->calls;
+  function->rounds = round + 1;
 }
 
 static int compare_doubles(const void *a, const void *b) {
@@ -65,22 +75,29 @@ static double summarize(struct timed *function) {
   return 0.5 * (sorted[high] - sorted[low]) / function->median;
 }
 
+/* The first round has an interval too, of no width: min_rounds keeps it from being believed. */
 int timing_run(struct timed *functions, int count, const struct timing_limits *limits) {
+  const double start = timing_now();
+  const struct timed *before = NULL;
   for (int i = 0; i < count; i++) {
     functions[i].rounds = 0;
     calibrate(&functions[i], limits->sample_seconds);
+    before = &functions[i];
   }
-  const double start = timing_now();
+  const int judged = limits->judged > 0 ? limits->judged : count;
   for (int round = 0; round < TIMING_MAX_ROUNDS; round++) {
     for (int i = 0; i < count; i++) {
       struct timed *function = &functions[(round + i) % count];
-      function->sample[round] = seconds_of(function, function->calls) / (double)function->calls;
-      function->rounds = round + 1;
+      take_sample(function, round, before);
+      before = function;
     }
-    if (round + 1 < limits->min_rounds) continue;
     double spread = 0.0;
-    for (int i = 0; i < count; i++) spread = fmax(spread, summarize(&functions[i]));
-    if (spread <= limits->spread) return 1;
+    for (int i = 0; i < count; i++) {
+      const double own = summarize(&functions[i]);
+      if (i < judged) spread = fmax(spread, own);
+    }
+    if (limits->progress) limits->progress(limits->progress_arg, round + 1, spread);
+    if (round + 1 >= limits->min_rounds && spread <= limits->spread) return 1;
     if (timing_now() - start > limits->total_seconds) return 0;
   }
   return 0;
