@@ -37,20 +37,19 @@ enum {
 
 struct pool {
   alignas(64) _Atomic uint32_t state;
-  alignas(64) _Atomic uint32_t busy; /* a caller has the pool; guards task, arg and retry_in */
-  _Atomic uint32_t stopping;         /* set under the mutex */
-  _Atomic uint32_t sleepers;         /* workers; changed under the mutex */
+  alignas(64) _Atomic uint32_t stopping; /* set under the mutex */
+  _Atomic uint32_t sleepers;             /* workers; changed under the mutex */
   _Atomic uint32_t caller_sleeps;
   _Atomic uint32_t spins; /* the pool does not exceed the CPUs */
   sdpai_task task;
   void *arg;
-  int32_t workers;       /* changed by the owner of `busy`, under the mutex */
+  int32_t workers;       /* changed under the mutex */
   int32_t retry_in;      /* jobs that start no thread, as one failed lately */
   _Atomic pid_t process; /* whose threads the workers are; 0 before the first */
   pthread_mutex_t mutex;
   pthread_cond_t wake; /* workers: a job, or the end */
   pthread_cond_t done; /* the caller: no task is running */
-  struct pool *abandoned;
+  struct pool *parent; /* the pool that a fork abandoned */
   pthread_t threads[SDPAI_MAX_THREADS - 1];
 };
 
@@ -60,9 +59,11 @@ static struct pool first_pool = {
     .wake = PTHREAD_COND_INITIALIZER,
     .done = PTHREAD_COND_INITIALIZER,
 };
+/* A caller has the pool, and with it the right to change whatever no mutex guards. */
+static _Atomic uint32_t busy;
+static _Atomic uint32_t closed; /* the destructor has run */
 static struct pool *_Atomic current_pool = &first_pool;
-static struct pool *abandoned_pool; /* of the parent; kept in sight of leak checkers */
-static _Atomic uint32_t closed;     /* the destructor has run */
+static struct pool *abandoned_pool; /* the last one */
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static int fork_is_handled;
 
@@ -72,6 +73,7 @@ static void abandon_pool(void) {
   struct pool *pool = atomic_load(&current_pool);
   if (pool) abandoned_pool = pool;
   atomic_store(&current_pool, NULL);
+  atomic_store(&busy, 0);
 }
 
 static void handle_fork(void) {
@@ -204,27 +206,29 @@ static int32_t grow(struct pool *pool, int32_t wanted) {
 
 /* A forked child's own pool. NULL: no memory. */
 static struct pool *make_pool(void) {
-  struct pool *pool = aligned_alloc(alignof(struct pool), sizeof *pool), *other = NULL;
+  struct pool *pool = aligned_alloc(alignof(struct pool), sizeof *pool);
   if (!pool) return NULL;
   memset(pool, 0, sizeof *pool);
-  pool->abandoned = abandoned_pool;
-  int failed = pthread_mutex_init(&pool->mutex, NULL) || pthread_cond_init(&pool->wake, NULL) ||
-               pthread_cond_init(&pool->done, NULL);
-  if (!failed && atomic_compare_exchange_strong(&current_pool, &other, pool)) return pool;
-  free(pool); /* no thread has used the locks: nothing to destroy */
-  return other;
+  if (pthread_mutex_init(&pool->mutex, NULL) != 0 || pthread_cond_init(&pool->wake, NULL) != 0 ||
+      pthread_cond_init(&pool->done, NULL) != 0) {
+    free(pool); /* where initialising can fail at all, it is for want of memory */
+    return NULL;
+  }
+  pool->parent = abandoned_pool;
+  return pool;
 }
 
-/* The pool for one job of this thread, or NULL. */
+/* The pool for one job of this thread, which then gives `busy` back; or NULL. */
 static struct pool *take_pool(void) {
-  if (atomic_load_explicit(&closed, memory_order_relaxed)) return NULL;
+  if (atomic_exchange_explicit(&busy, 1, memory_order_acquire)) return NULL;
   struct pool *pool = atomic_load(&current_pool);
-  if (!pool) {
+  if (!pool && !atomic_load(&closed)) {
     int saved = errno;
     pool = make_pool();
+    atomic_store(&current_pool, pool);
     errno = saved;
   }
-  if (!pool || atomic_exchange_explicit(&pool->busy, 1, memory_order_acquire)) return NULL;
+  if (!pool) atomic_store_explicit(&busy, 0, memory_order_release);
   return pool;
 }
 
@@ -254,10 +258,9 @@ static void close_job(struct pool *pool) {
 
 void sdpai_pool_run(int64_t tasks, sdpai_task task, void *arg) {
   int cancel;
-  struct pool *pool = NULL;
   /* A thread that ended while it waits would leave its job, on its stack, to the workers. */
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-  pool = take_pool();
+  struct pool *pool = take_pool();
   if (pool) {
     int32_t wanted = (int32_t)tasks - 1;
     int32_t helpers = (int32_t)sdpai_min(wanted, grow(pool, wanted));
@@ -266,7 +269,7 @@ void sdpai_pool_run(int64_t tasks, sdpai_task task, void *arg) {
     if (helpers > 0) open_job(pool, helpers);
     task(arg, 0);
     if (helpers > 0) close_job(pool);
-    atomic_store_explicit(&pool->busy, 0, memory_order_release);
+    atomic_store_explicit(&busy, 0, memory_order_release);
   } else {
     task(arg, 0);
   }
@@ -275,23 +278,35 @@ void sdpai_pool_run(int64_t tasks, sdpai_task task, void *arg) {
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
+/* What forked children have made. Locks of an abandoned pool are not even destroyed. */
+static void free_pools(struct pool *pool) {
+  while (pool && pool != &first_pool) {
+    struct pool *parent = pool->parent;
+    free(pool);
+    pool = parent;
+  }
+}
+
 /* dlclose() and exit(): the workers end their task and are joined, for their code is about to go.
  * They return and do not call pthread_exit(), which may load the unwinder and so wait for the lock
- * that dlclose() holds. Other threads may still be inside a job: they finish it by themselves, and
- * later ones get no pool.
+ * that dlclose() holds. At exit other threads may still be inside a job: they finish it, and later
+ * ones get no pool.
  *
  * A pool that a fork inherited has no workers here and is left alone; getpid() also finds a child
  * whose fork ran no handlers. `closed` before `process` here, the other way round in grow(): either
- * grow() starts nobody, or its workers are joined. The pool's memory stays, as a thread may be on
- * its way into take_pool(). */
+ * grow() starts nobody, or its workers are joined. */
 SDPAI_DESTRUCTOR static void stop_pool(void) {
   atomic_store(&closed, 1);
   struct pool *pool = atomic_load(&current_pool);
-  if (!pool || atomic_load(&pool->process) != getpid()) return;
-  pthread_mutex_lock(&pool->mutex);
-  atomic_store(&pool->stopping, 1);
-  int32_t workers = pool->workers;
-  pthread_mutex_unlock(&pool->mutex);
-  pthread_cond_broadcast(&pool->wake);
-  for (int32_t i = 0; i < workers; i++) pthread_join(pool->threads[i], NULL);
+  if (pool && atomic_load(&pool->process) == getpid()) {
+    pthread_mutex_lock(&pool->mutex);
+    atomic_store(&pool->stopping, 1);
+    int32_t workers = pool->workers;
+    pthread_mutex_unlock(&pool->mutex);
+    pthread_cond_broadcast(&pool->wake);
+    for (int32_t i = 0; i < workers; i++) pthread_join(pool->threads[i], NULL);
+  }
+  /* Never given back: nobody has the pool any more. A thread that has it now, at exit, keeps it. */
+  if (atomic_exchange(&busy, 1)) return;
+  free_pools(pool ? pool : abandoned_pool);
 }

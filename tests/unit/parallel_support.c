@@ -40,19 +40,24 @@ int counts_are_right(const struct counts *counts) {
 
 int counted_run(int32_t threads, int64_t items) {
   const struct sdpai_parallel parallel = {.threads = threads};
-  struct counts *counts = malloc(sizeof *counts);
-  if (!counts) return 0;
-  counts_init(counts, items, sdpai_parallel_threads(&parallel, items));
-  int right = sdpai_parallel_run(&parallel, items, count_item, counts) == 0;
-  right &= counts_are_right(counts);
-  free(counts);
-  return right;
+  struct counts counts; /* not on the heap: a fork beside it would leak in the child */
+  counts_init(&counts, items, sdpai_parallel_threads(&parallel, items));
+  return sdpai_parallel_run(&parallel, items, count_item, &counts) == 0 &&
+         counts_are_right(&counts);
+}
+
+static double read_clock(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+  return read_clock(CLOCK_MONOTONIC);
+}
+
+double process_seconds(void) {
+  return read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 void sleep_microseconds(long microseconds) {
@@ -87,6 +92,15 @@ int count_threads(int *named_sdpa) {
   closedir(folder);
   if (named_sdpa) *named_sdpa = named;
   return count;
+}
+
+int threads_become(int count) {
+  double end = seconds_now() + PATIENCE_SECONDS;
+  while (count_threads(NULL) != count) {
+    if (seconds_now() > end) return 0;
+    sleep_microseconds(100);
+  }
+  return 1;
 }
 
 pid_t start_child(int (*function)(void *arg), void *arg) {

@@ -44,9 +44,14 @@ int wait_for(_Atomic int32_t *value, int32_t wanted);
 
 void sleep_microseconds(long microseconds);
 double seconds_now(void);
+double process_seconds(void); /* CPU time of all threads */
 
 /* Threads of this process now, and of those the ones named "sdpa". */
 int count_threads(int *named_sdpa);
+
+/* Whether the process comes down to that many: a thread that has been joined is still listed for a
+ * moment. */
+int threads_become(int count);
 
 /* A child process that runs function(arg) and exits with its result: by exit(), so that destructors
  * run. Killed after PATIENCE_SECONDS. */
