@@ -98,6 +98,7 @@ struct sdpai_tile_rules_f64 {
  * n; bits from n on in the last word are cleared.
  */
 struct sdpai_kernels_f32 {
+  int64_t lanes; /* queries that one vector holds */
   float (*row_max)(int64_t n, const float *x, float scale);
   float (*row_scores)(int64_t n, float *x, const struct sdpai_score_f32 *score);
   float (*row_exp)(int64_t n, const float *x, float scale, float max, float *out);
@@ -132,6 +133,7 @@ struct sdpai_kernels_f32 {
   void (*mask_words)(int64_t n, const uint8_t *mask, int64_t stride, uint32_t *words);
 };
 struct sdpai_kernels_f64 {
+  int64_t lanes;
   double (*row_max)(int64_t n, const double *x, double scale);
   double (*row_scores)(int64_t n, double *x, const struct sdpai_score_f64 *score);
   double (*row_exp)(int64_t n, const double *x, double scale, double max, double *out);
@@ -170,7 +172,7 @@ struct sdpai_kernels_f64 {
 /* All kernels of one ISA. Never partial: what an ISA does not define itself is the generic one. */
 struct sdpai_kernels {
   uint32_t isa;     /* SDPA_ISA_... */
-  const char *name; /* "generic", "avx2", "avx512" */
+  const char *name; /* "generic", "avx2", "avx512", "neon" */
   struct sdpai_kernels_f32 f32;
   struct sdpai_kernels_f64 f64;
 };

@@ -20,6 +20,7 @@
 #define TEST_ISA_generic SDPA_ISA_GENERIC
 #define TEST_ISA_avx2    SDPA_ISA_AVX2
 #define TEST_ISA_avx512  SDPA_ISA_AVX512
+#define TEST_ISA_neon    SDPA_ISA_NEON
 
 /* The table of `isa`, or NULL if this CPU cannot run it. */
 static inline const struct sdpai_kernels *find_table(uint32_t isa) {
@@ -41,6 +42,8 @@ static inline int lanes_of(uint32_t isa, size_t size) {
     return (int)(32 / size);
   case SDPA_ISA_AVX512:
     return (int)(64 / size);
+  case SDPA_ISA_NEON:
+    return (int)(16 / size);
   default:
     return 1;
   }

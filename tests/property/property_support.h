@@ -24,7 +24,7 @@ struct property_isa {
   const char *name;
 };
 
-enum { PROPERTY_ISAS_MAX = 3 };
+enum { PROPERTY_ISAS_MAX = 4 };
 
 /* The ISAs that engine blas can be made to use here, by asking the library. At least one. */
 int property_isas(struct property_isa isas[PROPERTY_ISAS_MAX]);
