@@ -8,6 +8,12 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$" AND CMAKE_SIZEOF_VOID
   set(sdpa_arch_x86 ON)
 endif()
 
+# Advanced SIMD (NEON) belongs to AArch64: no flags.
+set(sdpa_arch_arm64 OFF)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+  set(sdpa_arch_arm64 ON)
+endif()
+
 # -fno-trapping-math: no kernel looks at exception flags, and without it gcc does not turn comparisons of
 # the plain C kernels into vector code (row_exp: 3.6 against 1.3 ns an element). Values are not affected.
 function(sdpa_kernel_source file)

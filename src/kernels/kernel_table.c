@@ -24,6 +24,9 @@ enum {
   TABLE_avx2,
   TABLE_avx512,
 #endif
+#ifdef SDPAI_ARCH_ARM64
+  TABLE_neon,
+#endif
   TABLES
 };
 
@@ -34,6 +37,9 @@ enum {
 #define FILL_avx512(type, op) CELL(avx512, avx512, type, op)
 #define FILL_avx2(type, op)   CELL(avx2, avx2, type, op) CELL(avx2, avx512, type, op)
 #define FILL_BETTER(type, op) CELL(generic, avx2, type, op) CELL(generic, avx512, type, op)
+#elif defined(SDPAI_ARCH_ARM64)
+#define FILL_neon(type, op)   CELL(neon, neon, type, op)
+#define FILL_BETTER(type, op) CELL(generic, neon, type, op)
 #else
 #define FILL_BETTER(type, op)
 #endif
@@ -61,6 +67,12 @@ static const struct sdpai_kernels tables[TABLES] = {
     [TABLE_avx512].f32.lanes = 16,
     [TABLE_avx512].f64.lanes = 8,
 #endif
+#ifdef SDPAI_ARCH_ARM64
+    [TABLE_neon].isa = SDPA_ISA_NEON,
+    [TABLE_neon].name = "neon",
+    [TABLE_neon].f32.lanes = 4,
+    [TABLE_neon].f64.lanes = 2,
+#endif
 };
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
@@ -75,7 +87,7 @@ static const struct {
 #ifdef SDPAI_ARCH_X86
     {"avx2", SDPA_ISA_AVX2},       {"avx512", SDPA_ISA_AVX512}, {"amx", SDPA_ISA_AMX},
 #endif
-#ifdef __aarch64__
+#ifdef SDPAI_ARCH_ARM64
     {"neon", SDPA_ISA_NEON},
 #endif
 };
@@ -109,6 +121,9 @@ static void read_machine(void) {
   if (cpu & SDPAI_CPU_AVX2) machine.available = machine.worthwhile = TABLE_avx2 + 1;
   if (cpu & SDPAI_CPU_AVX512) machine.available = TABLE_avx512 + 1;
   if (cpu & SDPAI_CPU_512_BITS_WORTH_IT) machine.worthwhile = machine.available;
+#endif
+#ifdef SDPAI_ARCH_ARM64
+  machine.available = machine.worthwhile = TABLE_neon + 1; /* part of the architecture */
 #endif
   read_environment();
 }

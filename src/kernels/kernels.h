@@ -172,7 +172,7 @@ struct sdpai_kernels_f64 {
 /* All kernels of one ISA. Never partial: what an ISA does not define itself is the generic one. */
 struct sdpai_kernels {
   uint32_t isa;     /* SDPA_ISA_... */
-  const char *name; /* "generic", "avx2", "avx512" */
+  const char *name; /* "generic", "avx2", "avx512", "neon" */
   struct sdpai_kernels_f32 f32;
   struct sdpai_kernels_f64 f64;
 };

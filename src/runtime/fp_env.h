@@ -30,6 +30,28 @@ SDPAI_INLINE void sdpai_fp_leave(const struct sdpai_fp_env *saved) {
   _mm_setcsr(saved->mxcsr);
 }
 
+#elif defined(__aarch64__) && defined(__GNUC__)
+/* FPCR holds rounding mode, flush-to-zero, default NaN and traps, and 0 is the default of each;
+ * FPSR holds the exception flags (Arm Architecture Reference Manual, C5.2). glibc's fesetenv()
+ * would leave the default NaN bit as it is. Writing FPCR synchronises and is slow on some cores:
+ * only if it changes. */
+#include <stdint.h>
+
+struct sdpai_fp_env {
+  uint64_t fpcr, fpsr;
+};
+
+SDPAI_INLINE void sdpai_fp_enter(struct sdpai_fp_env *saved) {
+  __asm__ volatile("mrs %0, fpcr" : "=r"(saved->fpcr));
+  __asm__ volatile("mrs %0, fpsr" : "=r"(saved->fpsr));
+  if (saved->fpcr != 0) __asm__ volatile("msr fpcr, %0" : : "r"(UINT64_C(0)) : "memory");
+}
+
+SDPAI_INLINE void sdpai_fp_leave(const struct sdpai_fp_env *saved) {
+  if (saved->fpcr != 0) __asm__ volatile("msr fpcr, %0" : : "r"(saved->fpcr) : "memory");
+  __asm__ volatile("msr fpsr, %0" : : "r"(saved->fpsr) : "memory");
+}
+
 #else
 #include <fenv.h>
 

@@ -26,7 +26,7 @@ static void test_query(void **state) {
   sdpa_plan_info info = query(&call.problem, NULL);
   assert_int_equal(info.engine, SDPA_ENGINE_BLAS);
   assert_true(info.isa == SDPA_ISA_GENERIC || info.isa == SDPA_ISA_AVX2 ||
-              info.isa == SDPA_ISA_AVX512);
+              info.isa == SDPA_ISA_AVX512 || info.isa == SDPA_ISA_NEON);
   assert_int_equal(info.precision, SDPA_PRECISION_FULL);
   assert_int_equal(info.threads, 1);
   assert_int_equal(info.key_splits, 1);

@@ -20,13 +20,33 @@
 #define TEST_ISA_generic SDPA_ISA_GENERIC
 #define TEST_ISA_avx2    SDPA_ISA_AVX2
 #define TEST_ISA_avx512  SDPA_ISA_AVX512
+#define TEST_ISA_neon    SDPA_ISA_NEON
+
+/* The table of `isa`, or NULL if this CPU cannot run it. */
+static inline const struct sdpai_kernels *find_table(uint32_t isa) {
+  const struct sdpai_kernels *table;
+  for (int i = 0; (table = sdpai_kernels_available(i)) != NULL; i++)
+    if (table->isa == isa) return table;
+  return NULL;
+}
 
 /* Skips the running test if this CPU cannot run the kernels of `isa`. */
 static inline void need_isa(uint32_t isa) {
-  const struct sdpai_kernels *table;
-  for (int i = 0; (table = sdpai_kernels_available(i)) != NULL; i++)
-    if (table->isa == isa) return;
-  skip();
+  if (!find_table(isa)) skip();
+}
+
+/* Elements of `size` bytes in a vector of `isa`. */
+static inline int lanes_of(uint32_t isa, size_t size) {
+  switch (isa) {
+  case SDPA_ISA_AVX2:
+    return (int)(32 / size);
+  case SDPA_ISA_AVX512:
+    return (int)(64 / size);
+  case SDPA_ISA_NEON:
+    return (int)(16 / size);
+  default:
+    return 1;
+  }
 }
 
 /* The error of exp that exp_tpl.h claims, in ulps. */

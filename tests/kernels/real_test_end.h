@@ -6,6 +6,8 @@
 #undef WIDE
 #undef NAME
 #undef SCORE
+#undef TILE_RULES
+#undef MEMBER
 #undef FMA
 #undef WIDE_EXP
 #undef WIDE_TANH

@@ -8,6 +8,8 @@
 #define WIDE         double
 #define NAME(x)      x##_f32
 #define SCORE        struct sdpai_score_f32
+#define TILE_RULES   struct sdpai_tile_rules_f32
+#define MEMBER       f32
 #define FMA(a, b, c) fmaf(a, b, c)
 #define WIDE_EXP     exp
 #define WIDE_TANH    tanh

@@ -9,6 +9,8 @@
 #define WIDE         long double
 #define NAME(x)      x##_f64
 #define SCORE        struct sdpai_score_f64
+#define TILE_RULES   struct sdpai_tile_rules_f64
+#define MEMBER       f64
 #define FMA(a, b, c) fma(a, b, c)
 #define WIDE_EXP     expl
 #define WIDE_TANH    tanhl

@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Each kernel is a test of its own; one that this CPU cannot run is skipped. Rows of every length
- * from 0 to four vectors and three lie directly before and behind pages that may not be touched.
+ * from 0 to four vectors and three lie directly before and behind pages that may not be touched,
+ * and so do tiles of every number of keys from 0 to two groups of the largest and three.
  */
 #include <float.h>
 #include <math.h>
@@ -17,6 +18,17 @@ static struct guarded guarded_x, guarded_y, guarded_z, guarded_m;
 enum { ROW_TAILS = 4 * 16 + 3 + 1, ROW_SIZES = ROW_TAILS + 6, ROW_MOST = 1000 };
 static int row_sizes[ROW_SIZES];
 
+/* Tiles: groups of keys or columns hold at most 8. The largest tile has TILE_RULES_KEYS keys,
+ * TILE_DIM columns or as many pairs of them, and 48 queries in lanes; of doubles half as many. */
+enum { TILE_KEYS = 2 * 8 + 3 + 1, TILE_DIMS = 22, TILE_DIM = 64, TILE_RULES_KEYS = 67 };
+enum { TILE_MOST = (2 * TILE_DIM + 1) * 48 };
+static struct guarded guarded_tile[6];
+
+/* 0 to 20, and 64. */
+static int tile_dim(int d) {
+  return d < TILE_DIMS - 1 ? d : TILE_DIM;
+}
+
 #define FOR_EACH_ROW(n, where)                                                                     \
   for (int size_ = 0, n = row_sizes[0]; size_ < ROW_SIZES;                                         \
        size_++, n = size_ < ROW_SIZES ? row_sizes[size_] : 0)                                      \
@@ -28,6 +40,11 @@ static int row_sizes[ROW_SIZES];
 #include "row_exp_cases_tpl.h"
 #include "row_scores_cases_tpl.h"
 #include "product_cases_tpl.h"
+#include "tile_pack_cases_tpl.h"
+#include "tile_products_cases_tpl.h"
+#include "tile_rules_cases_tpl.h"
+#include "tile_softmax_cases_tpl.h"
+#include "tile_values_cases_tpl.h"
 #include "real_test_end.h"
 
 #include "real_test_f64.h"
@@ -36,7 +53,14 @@ static int row_sizes[ROW_SIZES];
 #include "row_exp_cases_tpl.h"
 #include "row_scores_cases_tpl.h"
 #include "product_cases_tpl.h"
+#include "tile_pack_cases_tpl.h"
+#include "tile_products_cases_tpl.h"
+#include "tile_rules_cases_tpl.h"
+#include "tile_softmax_cases_tpl.h"
+#include "tile_values_cases_tpl.h"
 #include "real_test_end.h"
+
+#include "mask_words_cases.h"
 
 #define CHECK_row_max(type, kernel, isa)                                                           \
   check_row_max_##type(kernel);                                                                    \
@@ -55,6 +79,30 @@ static int row_sizes[ROW_SIZES];
 #define CHECK_row_softmax_backward(type, kernel, isa) check_row_softmax_backward_##type(kernel)
 #define CHECK_product_nt(type, kernel, isa)           check_products_##type(kernel, 1)
 #define CHECK_product_nn(type, kernel, isa)           check_products_##type(kernel, 0)
+#define CHECK_tile_pack(type, kernel, isa)            check_matrices_##type(kernel, NULL, isa)
+#define CHECK_tile_unpack(type, kernel, isa)          check_matrices_##type(NULL, kernel, isa)
+#define CHECK_tile_products(type, kernel, vectors, isa)                                            \
+  check_tile_products_##type(kernel, vectors, isa);                                                \
+  check_tile_products_max_##type(kernel, vectors, isa)
+#define CHECK_tile_products_1(type, kernel, isa) CHECK_tile_products(type, kernel, 1, isa)
+#define CHECK_tile_products_2(type, kernel, isa) CHECK_tile_products(type, kernel, 2, isa)
+#define CHECK_tile_products_3(type, kernel, isa) CHECK_tile_products(type, kernel, 3, isa)
+#define CHECK_tile_rules(type, kernel, isa)                                                        \
+  check_tile_rules_##type(kernel, isa);                                                            \
+  check_tile_rules_bits_##type(kernel, isa)
+#define CHECK_tile_softmax(type, kernel, isa)                                                      \
+  check_tile_softmax_##type(kernel, isa);                                                          \
+  check_tile_softmax_special_##type(kernel, isa);                                                  \
+  check_tile_softmax_online_##type(kernel, isa)
+#define CHECK_tile_values(type, kernel, vectors, isa)                                              \
+  check_tile_values_##type(kernel, vectors, isa);                                                  \
+  check_tile_values_chain_##type(kernel, vectors, isa)
+#define CHECK_tile_values_1(type, kernel, isa) CHECK_tile_values(type, kernel, 1, isa)
+#define CHECK_tile_values_2(type, kernel, isa) CHECK_tile_values(type, kernel, 2, isa)
+#define CHECK_tile_values_3(type, kernel, isa) CHECK_tile_values(type, kernel, 3, isa)
+#define CHECK_mask_words(type, kernel, isa)                                                        \
+  check_mask_words(kernel);                                                                        \
+  check_mask_words_bits(kernel)
 
 #define SDPAI_KERNEL(isa, type, op)                                                                \
   static void test_##type##_##op##__##isa(void **state) {                                          \
@@ -90,6 +138,7 @@ static int set_up(void **state) {
   guarded_create(&guarded_y, (ROW_MOST + 16) * sizeof(double));
   guarded_create(&guarded_z, (ROW_MOST + 16) * sizeof(double));
   guarded_create(&guarded_m, ROW_MOST + 16);
+  for (int g = 0; g < 6; g++) guarded_create(&guarded_tile[g], (TILE_MOST + 16) * sizeof(float));
   return 0;
 }
 
@@ -99,6 +148,7 @@ static int tear_down(void **state) {
   guarded_destroy(&guarded_y);
   guarded_destroy(&guarded_z);
   guarded_destroy(&guarded_m);
+  for (int g = 0; g < 6; g++) guarded_destroy(&guarded_tile[g]);
   return 0;
 }
 

@@ -16,6 +16,19 @@
 
 #include "runtime/cpu_features.h"
 
+#ifdef SDPAI_ARCH_ARM64
+enum { HIGHEST = SDPA_ISA_NEON, FOREIGN = SDPA_ISA_AVX512 };
+
+static int best_possible(void) {
+  return SDPA_ISA_NEON;
+}
+
+static int best_worthwhile(void) {
+  return SDPA_ISA_NEON;
+}
+#else
+enum { HIGHEST = SDPA_ISA_AMX, FOREIGN = SDPA_ISA_NEON };
+
 static int best_possible(void) {
   uint32_t cpu = sdpai_cpu_detect();
   return cpu & SDPAI_CPU_AVX512 ? SDPA_ISA_AVX512
@@ -28,6 +41,7 @@ static int best_worthwhile(void) {
   if (cpu & SDPAI_CPU_512_BITS_WORTH_IT) return SDPA_ISA_AVX512;
   return cpu & SDPAI_CPU_AVX2 ? SDPA_ISA_AVX2 : SDPA_ISA_GENERIC;
 }
+#endif
 
 static int least(int a, int b) {
   return a < b ? a : b;
@@ -43,13 +57,13 @@ struct choice {
 };
 
 static const struct choice choices[] = {
-    {NULL, SDPA_ISA_AUTO, 0, SDPA_ISA_AMX, 0},
+    {NULL, SDPA_ISA_AUTO, 0, HIGHEST, 0},
     {NULL, SDPA_ISA_GENERIC, 0, SDPA_ISA_GENERIC, 0},
-    {NULL, SDPA_ISA_NEON, 0, SDPA_ISA_GENERIC, 0},
+    {NULL, FOREIGN, 0, SDPA_ISA_GENERIC, 0},
     {"generic", SDPA_ISA_AUTO, 0, SDPA_ISA_GENERIC, 0},
-    {"generic", SDPA_ISA_AMX, 1, SDPA_ISA_GENERIC, 0},
-    {"", SDPA_ISA_AUTO, 0, SDPA_ISA_AMX, 0},
-    {"sse2", SDPA_ISA_AUTO, 0, SDPA_ISA_AMX, 1},
+    {"generic", HIGHEST, 1, SDPA_ISA_GENERIC, 0},
+    {"", SDPA_ISA_AUTO, 0, HIGHEST, 0},
+    {"sse2", SDPA_ISA_AUTO, 0, HIGHEST, 1},
     {"AVX2", SDPA_ISA_GENERIC, 0, SDPA_ISA_GENERIC, 1},
 #ifdef SDPAI_ARCH_X86
     {NULL, SDPA_ISA_AVX2, 0, SDPA_ISA_AVX2, 0},
@@ -63,6 +77,12 @@ static const struct choice choices[] = {
     {"amx", SDPA_ISA_GENERIC, 1, SDPA_ISA_GENERIC, 0},
     {"avx512 ", SDPA_ISA_AVX512, 1, SDPA_ISA_AVX512, 1},
     {"neon", SDPA_ISA_AUTO, 0, SDPA_ISA_AMX, 1},
+#endif
+#ifdef SDPAI_ARCH_ARM64
+    {NULL, SDPA_ISA_NEON, 0, SDPA_ISA_NEON, 0},
+    {"neon", SDPA_ISA_AUTO, 0, SDPA_ISA_NEON, 0},
+    {"neon", SDPA_ISA_GENERIC, 0, SDPA_ISA_GENERIC, 0},
+    {"avx512", SDPA_ISA_AUTO, 0, SDPA_ISA_NEON, 1},
 #endif
 };
 
@@ -136,6 +156,8 @@ static void test_tables(void **state) {
     assert_true(table->isa > before);
     before = table->isa;
     assert_non_null(table->name);
+    assert_int_equal(table->f32.lanes, lanes_of(table->isa, sizeof(float)));
+    assert_int_equal(table->f64.lanes, lanes_of(table->isa, sizeof(double)));
 #define SDPAI_KERNEL(isa_, type_, op_)                                                             \
   assert_true(table->type_.op_ != NULL);                                                           \
   if (table->isa == TEST_ISA_##isa_) {                                                             \
