@@ -65,11 +65,4 @@ add_library(sdpa_blas INTERFACE)
 target_link_libraries(sdpa_blas INTERFACE ${sdpa_blas_link})
 
 # What FindBLAS remembers would steer a search of the parent project's own for another BLAS.
-if(NOT PROJECT_IS_TOP_LEVEL)
-  get_property(sdpa_cache_after DIRECTORY PROPERTY CACHE_VARIABLES)
-  foreach(entry IN LISTS sdpa_cache_after)
-    if(NOT entry MATCHES "^SDPA_" AND NOT entry IN_LIST sdpa_cache_before)
-      unset(${entry} CACHE)
-    endif()
-  endforeach()
-endif()
+sdpa_forget_new_entries("" ${sdpa_cache_before})

@@ -34,3 +34,6 @@ install(FILES "${PROJECT_BINARY_DIR}/sdpaConfig.cmake" "${PROJECT_BINARY_DIR}/sd
 
 include(SdpaPkgConfig)
 install(FILES "${PROJECT_BINARY_DIR}/sdpa.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
+
+# A parent that includes GNUInstallDirs later gets defaults of its own.
+sdpa_forget_new_entries("^(CMAKE_INSTALL_|_GNUInstallDirs)" ${sdpa_cache_before})
