@@ -9,6 +9,11 @@ foreach(kind shared static)
   endif()
 endforeach()
 string(STRIP "${sdpa_kinds}" sdpa_kinds)
+# Consumers are built by a generator that puts a program where its build folder is.
+set(sdpa_consumer_generator "${CMAKE_GENERATOR}")
+if(sdpa_multi_config)
+  set(sdpa_consumer_generator Ninja)
+endif()
 set(sdpa_consumer_flags "")
 if(SDPA_SANITIZE)
   set(sdpa_consumer_flags "-fsanitize=address,undefined")
@@ -33,7 +38,7 @@ function(sdpa_add_script_test name script)
   endif()
   add_test(NAME ${name} COMMAND sh "${CMAKE_CURRENT_SOURCE_DIR}/${script}.sh" ${ARGN})
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 600 SKIP_RETURN_CODE 77
-    ENVIRONMENT "SDPA_CMAKE=${CMAKE_COMMAND};SDPA_GENERATOR=${CMAKE_GENERATOR};SDPA_CC=${CMAKE_C_COMPILER};\
+    ENVIRONMENT "SDPA_CMAKE=${CMAKE_COMMAND};SDPA_GENERATOR=${sdpa_consumer_generator};SDPA_CC=${CMAKE_C_COMPILER};\
 SDPA_CXX=${sdpa_cxx};SDPA_SOURCE=${PROJECT_SOURCE_DIR};SDPA_BUILD=${PROJECT_BINARY_DIR};\
 SDPA_CONFIG=$<CONFIG>;SDPA_FLAGS=${sdpa_consumer_flags};SDPA_STAGE=${sdpa_stage};\
 SDPA_VERSION=${PROJECT_VERSION};SDPA_KINDS=${sdpa_kinds};SDPA_PKG_CONFIG=${sdpa_pkg_config};\

@@ -5,6 +5,12 @@ pc=${SDPA_PKG_CONFIG:-}
 build=$SDPA_WORK/library
 source=$SDPA_SOURCE/tests/install/consumer/consumer.c
 
+# From "first", where it was installed, to $prefix; its build and its source copy go.
+move_install() {
+  mv "$SDPA_WORK/first" "$prefix"
+  rm -rf "$SDPA_WORK/source" "$build"
+}
+
 case $1 in
 absolute)
   # Report D3: absolute folders stand in the .pc file as they were given, once, and without DESTDIR.
@@ -34,11 +40,12 @@ absolute)
 static_only)
   # Reports D2 and D4, and a relative lib64 two folders deep: the unified name is the archive, and the .pc
   # file needs no --static, since there is no other link. BUILD_SHARED_LIBS neither helps nor disturbs.
-  run configure_library "$SDPA_SOURCE" "$build" -DSDPA_BUILD_SHARED=OFF -DBUILD_SHARED_LIBS=OFF \
+  copy_source "$SDPA_WORK/source"
+  run configure_library "$SDPA_WORK/source" "$build" -DSDPA_BUILD_SHARED=OFF -DBUILD_SHARED_LIBS=OFF \
     -DCMAKE_INSTALL_LIBDIR=lib64/deep
   run "$SDPA_CMAKE" --build "$build"
   run "$SDPA_CMAKE" --install "$build" --prefix "$SDPA_WORK/first"
-  mv "$SDPA_WORK/first" "$prefix"
+  move_install
   if find "$prefix" -name '*.so*' | grep . >&2; then fail "a shared library is installed"; fi
   SDPA_FLAGS=""
   run configure_consumer "$SDPA_WORK/consumer" "-DREQUEST=CONFIG;REQUIRED" -DLINK=sdpa::sdpa \
@@ -56,9 +63,12 @@ static_only)
   done
   ;;
 shared_only)
-  run configure_library "$SDPA_SOURCE" "$build" -DSDPA_BUILD_STATIC=OFF -DCMAKE_INSTALL_LIBDIR=lib64
+  # Report D1: nothing of the build is left when the consumer comes, and the tree lies elsewhere.
+  copy_source "$SDPA_WORK/source"
+  run configure_library "$SDPA_WORK/source" "$build" -DSDPA_BUILD_STATIC=OFF -DCMAKE_INSTALL_LIBDIR=lib64
   run "$SDPA_CMAKE" --build "$build"
-  run "$SDPA_CMAKE" --install "$build" --prefix "$prefix"
+  run "$SDPA_CMAKE" --install "$build" --prefix "$SDPA_WORK/first"
+  move_install
   if find "$prefix" -name '*.a' | grep . >&2; then fail "an archive is installed"; fi
   SDPA_FLAGS=""
   # Debian's CMake does not look into lib64 by itself.
