@@ -1,6 +1,7 @@
 # Options. As a subproject the library builds itself and nothing else.
 option(SDPA_BUILD_SHARED "Build libsdpa.so" ON)
 option(SDPA_BUILD_STATIC "Build libsdpa.a" ON)
+option(SDPA_WITH_BLAS "Build the engine that uses a CBLAS; without it only libm and pthreads are needed" ON)
 option(SDPA_INSTALL "Install the library, its header and its package files" ${PROJECT_IS_TOP_LEVEL})
 option(SDPA_BUILD_TESTS "Build the tests (needs CMocka and MPFR)" ${PROJECT_IS_TOP_LEVEL})
 option(SDPA_BUILD_BENCH "Build sdpa-bench" ${PROJECT_IS_TOP_LEVEL})

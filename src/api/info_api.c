@@ -5,7 +5,9 @@
 #include <sdpa/sdpa.h>
 
 #include "blas/blas.h"
+#include "engines/engine.h"
 #include "kernels/kernels.h"
+#include "runtime/parallel.h"
 #include "runtime/parallel.h"
 #include "runtime/report.h"
 
@@ -27,8 +29,15 @@ size_t sdpa_build_info(char *text, size_t text_bytes) {
                sdpai_kernels_select(SDPA_ISA_AUTO)->name);
   for (int i = 0; sdpai_kernels_available(i); i++)
     sdpai_append(text, text_bytes, &length, " %s", sdpai_kernels_available(i)->name);
-  sdpai_append(text, text_bytes, &length, "; engine blas; BLAS ");
+  sdpai_append(text, text_bytes, &length, "; engines");
+  for (int i = 0; sdpai_engine(i); i++)
+    sdpai_append(text, text_bytes, &length, " %s", sdpai_engine(i)->name);
+  sdpai_append(text, text_bytes, &length, "; threads %d; BLAS ", (int)sdpai_default_threads());
+#if defined(SDPAI_WITH_BLAS)
   sdpai_blas_describe(text, text_bytes, &length);
+#else
+  sdpai_append(text, text_bytes, &length, "none");
+#endif
   if (sdpai_kernels_ignored_ceiling())
     sdpai_append(text, text_bytes, &length,
                  "; SDPA_MAX_ISA=%.40s ignored: it names no ISA of this build",
@@ -37,5 +46,8 @@ size_t sdpa_build_info(char *text, size_t text_bytes) {
     sdpai_append(text, text_bytes, &length,
                  "; SDPA_NUM_THREADS=%.40s ignored: it is no number from 1",
                  sdpai_ignored_threads());
+  if (sdpai_ignored_threads())
+    sdpai_append(text, text_bytes, &length,
+                 "; SDPA_NUM_THREADS=%.40s ignored: it is no number from 1 upwards", sdpai_ignored_threads());
   return length;
 }

@@ -6,7 +6,12 @@
 
 #include "engines/plan.h"
 
-static const struct sdpai_engine *const engines[] = {&sdpai_engine_tiled, &sdpai_engine_blas};
+static const struct sdpai_engine *const engines[] = {
+    &sdpai_engine_tiled,
+#if defined(SDPAI_WITH_BLAS)
+    &sdpai_engine_blas,
+#endif
+};
 enum { ENGINES = sizeof engines / sizeof *engines };
 
 const struct sdpai_engine *sdpai_engine(int i) {
