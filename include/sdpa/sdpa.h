@@ -120,30 +120,40 @@
  *     4 * eps * (L + max_j(|scale| sum_d |q_d k_d| + |slope (p - j)| + |bias_j|))
  *       * sum_j weight_j |v_jd|
  *
- * where eps is the unit roundoff of the compute type and L the longest chain of additions, which on
- * engine blas is the BLAS's own. A weight below the smallest normal number may be 0.
+ * where eps is the unit roundoff of the compute type and L the longest chain of additions: on
+ * engine tiled the larger of d_k and about 128 + n_k / 128, on engine blas the BLAS's own. A weight
+ * below the smallest normal number may be 0.
  *
  * THE FLOATING-POINT ENVIRONMENT. Every call computes rounding to nearest, with subnormals and with
  * traps masked, and leaves the caller's rounding mode, flush-to-zero settings, traps and exception
  * flags as it found them. So callers built with -ffast-math change no result, but their compiler
  * may assume that they hold no NaN or infinity: do not look for those in such a program.
  *
+ * REPRODUCIBLE. On engine tiled the bits of an output row depend on that row's problem and data,
+ * the ISA and the version: not on the number of threads, the order in which they work, or the
+ * number and contents of other batch entries and heads. On engine blas that holds for a fixed
+ * number of BLAS threads. Across ISAs, engines, versions and other BLASes only the error bound
+ * holds.
+ *
+ * THREADS. Engine tiled runs on the calling thread and up to options.threads - 1 others: of the
+ * library's own pool, which starts at first use, or whatever options.parallel_for uses. Small
+ * problems stay on the calling thread. The pool does one call at a time; a call that finds it busy
+ * runs on its own thread alone, so calls from many threads and from within parallel regions neither
+ * deadlock nor multiply threads. It works after fork() in parent and child. Engine blas calls the
+ * BLAS from the calling thread only and starts no thread of its own; how many threads the BLAS uses
+ * is the BLAS's own setting (OPENBLAS_NUM_THREADS), which the library never changes.
+ *
  * NOT PROMISED. An output that overlaps an input or another output, or that overlaps itself by its
- * strides, is undefined behaviour, as is a buffer shorter than the sizes and strides reach. Equal
- * bits: for the same problem and data they hold on the same machine and library with the same BLAS
- * and the same number of BLAS threads; across ISAs, engines, versions and other BLAS thread counts
- * only the error bound holds. Calling from a signal handler is undefined. After fork() the child
- * may call the library if its BLAS may be called there. Linux is supported; macOS and Windows are
- * not claimed.
+ * strides, is undefined behaviour, as is a buffer shorter than the sizes and strides reach. Calling
+ * from a signal handler is undefined. After fork() the child may call engine blas if its BLAS may
+ * be called there. Linux is supported; macOS and Windows are not claimed.
  *
- * WHAT 0.1 DOES NOT SERVE. A legal request that this version or build cannot serve gets
+ * WHAT 0.2 DOES NOT SERVE. A legal request that this version or build cannot serve gets
  * SDPA_ERROR_UNSUPPORTED, never another computation in its place: the 16-bit types, mixed types,
- * SDPA_PRECISION_REDUCED, SDPA_ENGINE_TILED, and sizes beyond the BLAS's integer. The one engine is
- * blas: it calls the BLAS from the calling thread only and starts no thread of its own; how many
- * threads the BLAS uses is the BLAS's own setting (OPENBLAS_NUM_THREADS), which the library never
- * changes.
+ * SDPA_PRECISION_REDUCED, on engine blas sizes beyond the BLAS's integer, and engine blas in a
+ * library that was built without a BLAS.
  *
- * Everything in this header is since 0.1.
+ * Everything in this header is since 0.1 but for what says otherwise.
  */
 #ifndef SDPA_SDPA_H
 #define SDPA_SDPA_H
@@ -153,7 +163,7 @@
 
 /* The version of this header; sdpa_version() is that of the library which is loaded. */
 #define SDPA_VERSION_MAJOR 0
-#define SDPA_VERSION_MINOR 1
+#define SDPA_VERSION_MINOR 2
 #define SDPA_VERSION_PATCH 0
 
 #define SDPA_VERSION (SDPA_VERSION_MAJOR * 10000 + SDPA_VERSION_MINOR * 100 + SDPA_VERSION_PATCH)
@@ -187,7 +197,8 @@ enum {
   SDPA_ERROR_WORKSPACE = 18,   /* a workspace was given and is too small */
   SDPA_ERROR_UNSUPPORTED = 20, /* a legal request that this version or build cannot serve */
   SDPA_ERROR_MEMORY = 30,      /* an allocation failed */
-  SDPA_ERROR_CALLBACK = 31     /* parallel_for did not run every task once; not in 0.1 */
+  SDPA_ERROR_CALLBACK =
+      31 /* parallel_for did not run every task once: outputs are partly written */
 };
 
 /* Returns a short English text for `status`: static, never NULL, for an unknown value too. */
@@ -196,7 +207,7 @@ SDPA_API const char *sdpa_status_string(sdpa_status status);
 /* ---- CONSTANTS --------------------------------------------------------------------------- */
 
 /* Element types. 0 in a type field means "the same as", see sdpa_problem. bf16 and f16 are
- * named, not served by 0.1. */
+ * named, not served yet. */
 enum { SDPA_F64 = 1, SDPA_F32 = 2, SDPA_BF16 = 3, SDPA_F16 = 4 };
 
 /* Contiguous layouts, [batch][head][row][col] and [batch][row][head][col]. */
@@ -216,9 +227,13 @@ enum {
  * feature is off equals the stage before it. */
 enum { SDPA_STAGE_SCALED = 1, SDPA_STAGE_SOFTCAPPED = 2, SDPA_STAGE_BIASED = 3 };
 
-/* Algorithms. AUTO chooses by the problem, never by a number of threads. In 0.1 AUTO is BLAS:
- * blocks of score rows by the BLAS's matrix product, softmax by the library's kernels, the
- * weighted sum by the BLAS. TILED is not served by 0.1. */
+/* Algorithms; both serve every option.
+ *   TILED  streaming softmax over tiles of keys with the library's own kernels, on several threads:
+ * memory does not grow with query_len * key_len. Since 0.2. BLAS   blocks of score rows by the
+ * BLAS's matrix product, softmax by the library's kernels, the weighted sum by the BLAS. AUTO BLAS
+ * where weights or scores are asked for (the whole matrix is written anyway) or where the library
+ * has no SIMD kernels for the CPU or the ISA ceiling; else TILED. Never by a number of threads. In
+ * a library without a BLAS always TILED. (In 0.1 always BLAS.) */
 enum { SDPA_ENGINE_AUTO = 0, SDPA_ENGINE_BLAS = 1, SDPA_ENGINE_TILED = 2 };
 
 /* Instruction sets: a ceiling for the library's own kernels, not a demand. The best set that CPU
@@ -237,7 +252,7 @@ enum {
 
 /* FULL keeps the accuracy of the data's type by whatever unit is fastest. FMA uses the
  * multiply-add arithmetic of the data's type only. REDUCED allows products of about 16 bits. In
- * 0.1 FULL and FMA compute the same, and REDUCED is SDPA_ERROR_UNSUPPORTED. */
+ * this version FULL and FMA compute the same, and REDUCED is SDPA_ERROR_UNSUPPORTED. */
 enum { SDPA_PRECISION_FULL = 0, SDPA_PRECISION_FMA = 1, SDPA_PRECISION_REDUCED = 2 };
 
 /* sdpa_problem.features: what takes part. Each bit of a tensor declares it: with the bit the
@@ -291,7 +306,7 @@ typedef struct sdpa_strides {
 typedef struct sdpa_problem {
   uint32_t size;
   uint32_t features;    /* SDPA_CAUSAL and so on, or-ed */
-  uint32_t query_type;  /* SDPA_F64 or SDPA_F32; required. Types must all be equal in 0.1 */
+  uint32_t query_type;  /* SDPA_F64 or SDPA_F32; required. Types must all be equal so far */
   uint32_t key_type;    /* 0: query_type */
   uint32_t value_type;  /* 0: key_type */
   uint32_t output_type; /* 0: query_type */
@@ -372,7 +387,7 @@ typedef struct sdpa_options {
                          1: no other; negative: SDPA_ERROR_VALUE; above 256: 256. Engine blas has
                          no threads of its own: there the BLAS's setting governs, not this */
   uint32_t reserved0;
-  sdpa_parallel_for parallel_for; /* NULL: the library's own way. Not called by engine blas */
+  sdpa_parallel_for parallel_for; /* NULL: the library's pool. Not called by engine blas */
   void *parallel_ctx;             /* passed to parallel_for */
   sdpa_alloc alloc;               /* NULL: the C library's. For the plan and workspaces not given */
   sdpa_free release;              /* one of alloc and release without the other: SDPA_ERROR_NULL */
@@ -454,8 +469,9 @@ SDPA_API sdpa_status sdpa_plan_create(const sdpa_problem *problem, const sdpa_op
 SDPA_API void sdpa_plan_destroy(sdpa_plan *plan);
 
 /* What sdpa_execute() needs as workspace: *bytes (may be 0) at a multiple of *alignment, a power
- * of two. Does not depend on the args. On engine blas it holds a block of rows of scores, so it
- * grows with key_len, not with query_len * key_len. SDPA_ERROR_NULL (any of the three). */
+ * of two. Does not depend on the args. Engine tiled needs some tiles for each thread, whatever
+ * query_len and key_len are (with few queries and long keys, the parts of the keys besides); engine
+ * blas a block of rows of scores, which grows with key_len. SDPA_ERROR_NULL (any of the three). */
 SDPA_API sdpa_status sdpa_plan_workspace(const sdpa_plan *plan, size_t *bytes, size_t *alignment);
 
 /* Runs the plan on `args`. With a workspace of at least the plan's bytes and its alignment
@@ -473,7 +489,7 @@ typedef struct sdpa_plan_info {
   uint32_t engine;    /* the SDPA_ENGINE_... chosen, never AUTO */
   uint32_t isa;       /* the SDPA_ISA_... chosen, never AUTO */
   uint32_t precision; /* SDPA_PRECISION_... */
-  int32_t threads;    /* most tasks of the library's own at once; 1 for engine blas */
+  int32_t threads;    /* most tasks at once; 1 for engine blas */
   int32_t key_splits; /* parts a row's keys are cut into; depends on the problem only */
   int64_t flops; /* of the two products: 2 * pairs of rows and keys * (d_k + d_v), all heads; pairs
                     that only the data excludes count. INT64_MAX where it is larger */
@@ -503,6 +519,26 @@ SDPA_API sdpa_status sdpa_problem_check(const sdpa_problem *problem, const sdpa_
 SDPA_API sdpa_status sdpa_args_check(const sdpa_plan *plan, const sdpa_args *args,
                                      const void *workspace, size_t bytes, char *text,
                                      size_t text_bytes);
+
+/* ---- PARTIAL RESULTS --------------------------------------------------------------------- */
+
+/* Joins attention over disjoint sets of keys. (output, lse) <- the result over its keys and those
+ * of (part_output, part_lse), all four with the shapes, types and strides of `problem`, which
+ * declares SDPA_LSE. With m the larger of the two log-sum-exps and w = exp(lse - m): output = sum w
+ * output / sum w, lse = m + log(sum w) (Milakov and Gimelshein, 2018). A part whose lse is -inf has
+ * no keys and contributes nothing, whatever its output holds; if both are, output is 0 and lse
+ * -inf. NaN stays NaN. Any cut of the keys gives the whole to the error bound; the last bits depend
+ * on the cut and the order.
+ *
+ * A sink belongs to exactly one part. Parts of a causal, windowed or ALiBi problem use
+ * SDPA_ALIGN_OFFSET, so that p counts from each part's own first key. `options` may be NULL; of it
+ * threads and parallel_for count. output and part_output must not overlap, nor lse and part_lse.
+ * Statuses: those of sdpa_plan_create() about the problem and options, SDPA_ERROR_VALUE (SDPA_LSE
+ * is not declared, or SDPA_NO_OUTPUT is), SDPA_ERROR_NULL (a tensor that is not empty),
+ * SDPA_ERROR_ALIGNMENT, SDPA_ERROR_CALLBACK. Allocates nothing. Since 0.2. */
+SDPA_API sdpa_status sdpa_merge(const sdpa_problem *problem, const sdpa_options *options,
+                                void *output, void *lse, const void *part_output,
+                                const void *part_lse);
 
 /* ---- SOFTMAX TOOLS ----------------------------------------------------------------------- */
 
@@ -546,7 +582,7 @@ SDPA_API sdpa_status sdpa_softmax_backward_f64(int64_t rows, int64_t cols, const
 /* SDPA_VERSION of the library that is loaded: major * 10000 + minor * 100 + patch. */
 SDPA_API int32_t sdpa_version(void);
 
-/* The same as static text, "0.1.0". */
+/* The same as static text, such as "0.2.0". */
 SDPA_API const char *sdpa_version_string(void);
 
 /* Text for bug reports: version, the ISAs that run here, the BLAS and its number of threads,

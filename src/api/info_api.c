@@ -48,6 +48,7 @@ size_t sdpa_build_info(char *text, size_t text_bytes) {
                  sdpai_ignored_threads());
   if (sdpai_ignored_threads())
     sdpai_append(text, text_bytes, &length,
-                 "; SDPA_NUM_THREADS=%.40s ignored: it is no number from 1 upwards", sdpai_ignored_threads());
+                 "; SDPA_NUM_THREADS=%.40s ignored: it is no number from 1 upwards",
+                 sdpai_ignored_threads());
   return length;
 }

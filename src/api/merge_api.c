@@ -9,22 +9,26 @@
 #include "engines/merge.h"
 #include "runtime/fp_env.h"
 
-static int misaligned(const void *pointer, uint32_t element) { return (uintptr_t)pointer % element != 0; }
+static int misaligned(const void *pointer, uint32_t element) {
+  return (uintptr_t)pointer % element != 0;
+}
 
-static sdpa_status merge(const struct sdpai_problem *p, const struct sdpai_options *options, void *output,
-                         void *lse, const void *part_output, const void *part_lse) {
+static sdpa_status merge(const struct sdpai_problem *p, const struct sdpai_options *options,
+                         void *output, void *lse, const void *part_output, const void *part_lse) {
   if (!(p->features & SDPA_LSE) || (p->features & SDPA_NO_OUTPUT)) return SDPA_ERROR_VALUE;
   const int no_rows = p->batch == 0 || p->query_heads == 0 || p->query_len == 0;
   const int no_output = no_rows || p->value_dim == 0;
-  if ((!no_rows && (!lse || !part_lse)) || (!no_output && (!output || !part_output))) return SDPA_ERROR_NULL;
+  if ((!no_rows && (!lse || !part_lse)) || (!no_output && (!output || !part_output)))
+    return SDPA_ERROR_NULL;
   if (misaligned(output, p->element) || misaligned(part_output, p->element) ||
       misaligned(lse, p->element) || misaligned(part_lse, p->element))
     return SDPA_ERROR_ALIGNMENT;
-  return sdpai_merge(p, options, output, lse, part_output, part_lse) ? SDPA_ERROR_CALLBACK : SDPA_OK;
+  return sdpai_merge(p, options, output, lse, part_output, part_lse) ? SDPA_ERROR_CALLBACK
+                                                                     : SDPA_OK;
 }
 
-sdpa_status sdpa_merge(const sdpa_problem *problem, const sdpa_options *options, void *output, void *lse,
-                       const void *part_output, const void *part_lse) {
+sdpa_status sdpa_merge(const sdpa_problem *problem, const sdpa_options *options, void *output,
+                       void *lse, const void *part_output, const void *part_lse) {
   const int saved = errno;
   struct sdpai_problem p;
   struct sdpai_options o;

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * For two parts with outputs o and log-sum-exps L: m = max(L1, L2), w = exp(L - m), output = sum w o / sum w,
- * L = m + log sum w (Milakov and Gimelshein, 2018; Dao et al., 2022).
+ * For two parts with outputs o and log-sum-exps L: m = max(L1, L2), w = exp(L - m), output = sum w
+ * o / sum w, L = m + log sum w (Milakov and Gimelshein, 2018; Dao et al., 2022).
  */
 #include "engines/merge.h"
 
@@ -37,16 +37,18 @@ struct merge {
 #define LOG     log
 #include "engines/merge_tpl.h"
 
-int sdpai_merge(const struct sdpai_problem *problem, const struct sdpai_options *options, void *output,
-                void *lse, const void *part_output, const void *part_lse) {
+int sdpai_merge(const struct sdpai_problem *problem, const struct sdpai_options *options,
+                void *output, void *lse, const void *part_output, const void *part_lse) {
   struct merge merge = {problem, output, lse, part_output, part_lse};
   const int64_t heads = sdpai_saturating_mul(problem->batch, problem->query_heads);
   const int64_t rows = sdpai_saturating_mul(heads, problem->query_len);
   const struct sdpai_parallel parallel = {
-      .threads = sdpai_saturating_mul(rows, problem->value_dim + 1) <= SERIAL_ELEMENTS ? 1 : options->threads,
+      .threads = sdpai_saturating_mul(rows, problem->value_dim + 1) <= SERIAL_ELEMENTS
+                     ? 1
+                     : options->threads,
       .parallel_for = options->parallel_for,
       .ctx = options->parallel_ctx};
   if (rows == 0) return 0;
-  return sdpai_parallel_run(&parallel, heads, problem->type == SDPA_F32 ? merge_head_f32 : merge_head_f64,
-                            &merge);
+  return sdpai_parallel_run(&parallel, heads,
+                            problem->type == SDPA_F32 ? merge_head_f32 : merge_head_f64, &merge);
 }

@@ -7,9 +7,9 @@
 
 #include "problem/problem.h"
 
-/* What sdpa_merge() documents, on checked pointers; NULL where a tensor has no elements. Returns non-zero if the
- * caller's parallel_for broke its contract. */
-int sdpai_merge(const struct sdpai_problem *problem, const struct sdpai_options *options, void *output,
-                void *lse, const void *part_output, const void *part_lse);
+/* What sdpa_merge() documents, on checked pointers; NULL where a tensor has no elements. Returns
+ * non-zero if the caller's parallel_for broke its contract. */
+int sdpai_merge(const struct sdpai_problem *problem, const struct sdpai_options *options,
+                void *output, void *lse, const void *part_output, const void *part_lse);
 
 #endif

@@ -6,7 +6,8 @@
  */
 
 /* One row. A part without keys (-inf) leaves the other as it is, whatever its output holds. */
-static void X(merge_row)(int64_t dim, int64_t col, T *output, T *lse, const T *part_output, T part_lse) {
+static void X(merge_row)(int64_t dim, int64_t col, T *output, T *lse, const T *part_output,
+                         T part_lse) {
   const T infinity = (T)INFINITY;
   if (part_lse == -infinity) {
     if (*lse == -infinity)
@@ -33,7 +34,8 @@ static void X(merge_head)(void *arg, int64_t number, int64_t slot) {
   (void)slot;
   for (int64_t i = 0; i < p->query_len; i++) {
     const int64_t at = lse_at + i * p->lse.row, o = output_at + i * p->output.row;
-    X(merge_row)(dim, p->output.col, dim ? (T *)merge->output + o : NULL, (T *)merge->lse + at,
-                 dim ? (const T *)merge->part_output + o : NULL, ((const T *)merge->part_lse)[at]);
+    X(merge_row)
+    (dim, p->output.col, dim ? (T *)merge->output + o : NULL, (T *)merge->lse + at,
+     dim ? (const T *)merge->part_output + o : NULL, ((const T *)merge->part_lse)[at]);
   }
 }
