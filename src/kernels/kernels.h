@@ -83,19 +83,34 @@ struct sdpai_tile_rules_f64 {
  *
  * The tile kernels keep queries in lanes. A panel has `width` = lanes, 2 lanes or 3 lanes queries;
  * a tile is [keys][width], a packed panel [dim][width]. They align nothing and read no element
- * beyond.
+ * beyond. The bits of a lane do not depend on the width or the other lanes, those of a score not on
+ * the other keys, and those of an output not on the other columns of V.
  *
  * tile_pack   tile[t][i] = factor * x[i][t] for rows i and columns t; lanes from `rows` on are not
- * touched. tile_products_1, _2, _3  (vectors of the panel) s[j][i] = k_j . q_i, and max[i] = the
- * largest of them over j (-inf for no key; a NaN may be lost). tile_rules  Turns products into
- * scores in place as row_scores does, and stores their maxima. tile_softmax  One step of the online
- * softmax (Milakov and Gimelshein, 2018): with m' = max(m, scale * max), s becomes exp(scale * s -
- * m'), alpha = exp(m - m'), l = l * alpha + the sum of s over the keys, m = m'. Scores of -inf give
- * 0 also where m' is -inf; then alpha is 0. scale > 0 where a score may be -inf. NaN scores make l
- * NaN for good. tile_values_1, _2, _3  o[d][i] = o[d][i] * alpha[i] + sum over the keys of p[j][i]
- * v[j][d]. tile_unpack x[i][t] = tile[t][i] * factor[i]; 0 where factor[i] is 0, whatever the tile
- * holds. mask_words  Bit t of words[0], words[stride], ... is cleared where mask[t] is 0, for t <
- * n; bits from n on in the last word are cleared.
+ *             touched.
+ *
+ * tile_products_1, _2, _3 (vectors of the panel)
+ *             s[j][i] = k_j . q_i, and max[i] = the largest of them over j, -inf for no key; a NaN
+ *             may be lost.
+ *
+ * tile_rules  Turns products into scores in place as row_scores does, and stores their maxima.
+ *
+ * tile_softmax
+ *             One step of the online softmax (Milakov and Gimelshein, 2018): with m' = max(m, scale
+ *             * max), s becomes exp(scale * s - m'), alpha = exp(m - m'), l = l * alpha + the sum
+ *             of s over the keys, m = m'. Scores of -inf give 0 also where m' is -inf; then alpha
+ *             is 0. scale > 0 where a score may be -inf. NaN scores, whether max tells of them or
+ *             not, and +inf ones make l NaN for good.
+ *
+ * tile_values_1, _2, _3
+ *             o[d][i] = o[d][i] * alpha[i] + sum over the keys of p[j][i] v[j][d]. A weight of 0
+ *             does not keep a NaN or infinity of V out.
+ *
+ * tile_unpack x[i][t] = tile[t][i] * factor[i]; 0 where factor[i] is 0, whatever the tile holds.
+ *             Lanes from `rows` on are not read.
+ *
+ * mask_words  Bit t of words[0], words[stride], ... is cleared where mask[t] is 0, for t < n; bits
+ *             from n on in the last word are cleared.
  */
 struct sdpai_kernels_f32 {
   int64_t lanes; /* queries that one vector holds */

@@ -106,7 +106,7 @@ struct NAME(lane) {
 };
 static void NAME(step)(NAME(tile_softmax_kernel) kernel, int width, REAL x, REAL max,
                        struct NAME(lane) lanes[48]) {
-  REAL s[48], maxima[48], m[48], l[48], alpha[48];
+  REAL s[48] = {0}, maxima[48] = {0}, m[48] = {0}, l[48] = {0}, alpha[48];
   for (int i = 0; i < width; i++) {
     s[i] = i ? 0 : x;
     maxima[i] = i ? 0 : max;
