@@ -18,7 +18,9 @@
 #include "runtime/parallel.h"
 
 enum {
-  MAX_PANELS = 4,          /* panels that share a block of keys in L2 */
+  USUAL_PANELS = 4, /* panels that share a block of keys in L2 */
+  MAX_PANELS = 8,
+  PANEL_BYTES = 32 << 10,  /* of a panel's queries: two thirds of L1 */
   SUPER_BYTES = 512 << 10, /* of K and V in such a block: half of a 1 MiB L2 */
   SPLIT_KEYS = 2048,       /* keys of a split */
   SPLIT_ROWS = 64,         /* up to this query_len keys are split: longer ones have items enough */
@@ -186,17 +188,24 @@ static void cut_rows(const struct sdpa_plan *plan, int32_t threads, struct sdpai
   const int64_t lanes = p->type == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
   const int64_t rows = sdpai_saturating_mul(p->group, p->query_len);
   const int64_t heads = sdpai_saturating_mul(p->batch, p->kv_heads);
-  t->by_rows = p->query_len <= sdpai_max(1, lanes / 2);
+  t->by_rows = p->query_len <= sdpai_max(1, lanes * 3 / 4);
   if (t->by_rows) {
     t->item_rows = sdpai_max(1, rows);
     t->items = 1;
     t->super_keys = SDPAI_TILE_KEYS;
     return;
   }
-  t->width = sdpai_min(SDPAI_TILE_VECTORS, (rows - 1) / lanes + 1) * lanes;
+  const int64_t vector_bytes =
+      sdpai_max(1, sdpai_saturating_mul(p->key_dim, lanes * (int64_t)p->element));
+  const int64_t vectors = sdpai_max(1, sdpai_min(SDPAI_TILE_VECTORS, PANEL_BYTES / vector_bytes));
+  t->width = sdpai_min(vectors, (rows - 1) / lanes + 1) * lanes;
   const int64_t panels = (rows - 1) / t->width + 1;
   const int64_t share = sdpai_saturating_mul(panels, heads) / ((int64_t)ITEMS_A_THREAD * threads);
-  t->panels = t->splits > 1 ? 1 : sdpai_max(1, sdpai_min(MAX_PANELS, share));
+  /* Packing a block of keys costs as much as 20 rows' work on it: it takes many rows to share that.
+   */
+  const int64_t least = t->packs_key || t->packs_value ? MAX_PANELS : 1;
+  t->panels =
+      t->splits > 1 ? 1 : sdpai_min(panels, sdpai_max(least, sdpai_min(USUAL_PANELS, share)));
   t->item_rows = t->panels * t->width;
   t->items = (panels - 1) / t->panels + 1;
 }

@@ -69,12 +69,10 @@ static struct X(rows) X(finite_values)(const struct X(item) * item, int64_t keys
                                        struct X(rows) value, int *nonfinite) {
   const int64_t dim = item->plan->problem.value_dim;
   const struct sdpai_tiled_scratch *s = item->scratch;
-  *nonfinite = 0;
-  for (int64_t j = 0; j < keys; j++) {
-    s->nonfinite[j] = !item->kernels->row_finite(dim, value.data + j * value.ld);
-    *nonfinite |= s->nonfinite[j];
-  }
+  *nonfinite = !item->kernels->rows_finite(keys, dim, value.data, value.ld);
   if (!*nonfinite) return value;
+  for (int64_t j = 0; j < keys; j++)
+    s->nonfinite[j] = !item->kernels->row_finite(dim, value.data + j * value.ld);
   T *copy = s->finite_value;
   for (int64_t j = 0; j < keys; j++)
     for (int64_t d = 0; d < dim; d++) {

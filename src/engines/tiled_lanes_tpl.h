@@ -24,20 +24,23 @@ static struct X(tile) X(trim_tile)(const struct X(panel) * panel, struct X(tile)
   return tile;
 }
 
-/* s[j][i] = k_j . q_i */
+/* s[j][i] = k_j . q_i, -inf where `words`, unless NULL, excludes the key. */
 static void X(tile_products)(const struct X(item) * item, const struct X(panel) * panel,
-                             const struct X(tile) * tile) {
+                             const struct X(tile) * tile, const uint32_t *words) {
   const int64_t n = tile->keys.end - tile->keys.begin, dim = item->plan->problem.key_dim;
   T *s = item->scratch->scores, *max = item->scratch->max;
   switch (panel->width / item->kernels->lanes) {
   case 1:
-    item->kernels->tile_products_1(n, dim, panel->query, tile->key.data, tile->key.ld, s, max);
+    item->kernels->tile_products_1(n, dim, panel->query, tile->key.data, tile->key.ld, words, s,
+                                   max);
     break;
   case 2:
-    item->kernels->tile_products_2(n, dim, panel->query, tile->key.data, tile->key.ld, s, max);
+    item->kernels->tile_products_2(n, dim, panel->query, tile->key.data, tile->key.ld, words, s,
+                                   max);
     break;
   default:
-    item->kernels->tile_products_3(n, dim, panel->query, tile->key.data, tile->key.ld, s, max);
+    item->kernels->tile_products_3(n, dim, panel->query, tile->key.data, tile->key.ld, words, s,
+                                   max);
   }
 }
 
@@ -76,7 +79,7 @@ static void X(tile_scores)(const struct X(item) * item, const struct X(panel) * 
     if (p->score_stage == SDPA_STAGE_SOFTCAPPED) rules->softcap = 0;
   }
   if (item->plan->tiled.ruled) X(fill_rules)(item, panel, tile->keys, rules);
-  if (item->plan->tiled.ruled || rules->words) item->kernels->tile_rules(n, width, s, rules, max);
+  if (item->plan->tiled.ruled) item->kernels->tile_rules(n, width, s, rules, max);
   if (a->scores && p->score_stage == SDPA_STAGE_BIASED)
     X(store_tile)(item, panel, tile->keys, 1, a->scores, &p->scores);
   if (a->weights) X(store_tile)(item, panel, tile->keys, 1, a->weights, &p->weights);
@@ -93,7 +96,8 @@ static void X(run_tile)(const struct X(item) * item, const struct X(panel) * pan
   if (class == X(TILE_SKIP) && !stores) return;
   struct X(sdpai_tile_rules) rules = {.scale = 1};
   if (class != X(TILE_FULL)) rules.words = scratch->words;
-  X(tile_products)(item, panel, &tile);
+  /* Rules come before masks: softcap makes a number of -inf. */
+  X(tile_products)(item, panel, &tile, item->plan->tiled.ruled ? NULL : rules.words);
   X(tile_scores)(item, panel, &tile, &rules);
   item->kernels->tile_softmax(n, panel->width, item->scale, scratch->scores, scratch->max, panel->m,
                               panel->l, scratch->alpha);
