@@ -241,7 +241,6 @@ static sdpa_status tiled_layout(struct sdpa_plan *plan, struct sdpai_report *rep
   *t = (struct sdpai_tiled_plan){.width = 1, .panels = 1, .item_rows = 1, .items = 1, .slots = 1};
   t->packs_key = p->key.col != 1 && p->key_dim > 1;
   t->packs_value = p->value.col != 1 && p->value_dim > 1;
-  t->ruled = sdpai_scores_ruled(p);
   int64_t all, heads;
   if (!sdpai_checked_mul(p->batch, p->kv_heads, &heads) ||
       !sdpai_checked_mul(p->group, p->query_len, &all) || !sdpai_checked_mul(heads, all, &all))
@@ -260,8 +259,10 @@ static sdpa_status tiled_layout(struct sdpa_plan *plan, struct sdpai_report *rep
   const int32_t threads = sdpai_parallel_threads(&parallel, INT64_MAX);
   cut_keys(p, t);
   cut_rows(plan, threads, t);
-  if (!t->by_rows)
-    t->ruled |= p->scale == 0; /* -inf * 0 is NaN: in lanes masks come before the scale */
+  /* In lanes masks come before the scale: -inf * 0 would be NaN. */
+  t->ruled = t->by_rows ? sdpai_scores_ruled(p)
+                        : p->scale == 0 || p->softcap != 0 ||
+                              (p->features & (SDPA_ALIBI | SDPA_BIAS | SDPA_SCORES)) != 0;
   const int64_t items = sdpai_saturating_mul(heads, t->items);
   t->split_items = t->splits > 1 && threads > 1 && items < (int64_t)ITEMS_A_THREAD * threads;
   t->slots = sdpai_parallel_threads(&parallel, t->split_items ? items * t->splits : items);

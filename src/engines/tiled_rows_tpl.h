@@ -77,8 +77,10 @@ static void X(add_values)(const struct X(item) * item, struct sdpai_interval til
   const int64_t dim = p->value_dim, n = tile.end - tile.begin;
   T *sums = item->scratch->output;
   int nonfinite = 0;
+  uint8_t known = X(UNKNOWN);
   struct X(rows) finite = value;
-  if (p->features & SDPAI_MASK_FEATURES) finite = X(finite_values)(item, n, value, &nonfinite);
+  if (p->features & SDPAI_MASK_FEATURES)
+    finite = X(finite_values)(item, n, value, &known, &nonfinite);
   item->kernels->product_nn(item->rows, dim, n, weights, SDPAI_TILE_KEYS, finite.data, finite.ld,
                             sums, dim);
   struct sdpai_segment s = {0};
