@@ -132,10 +132,16 @@ static void run_one(void *arg, int64_t number, int64_t slot) {
   }
 }
 
-static struct sdpai_parallel parallel_of(const struct sdpa_plan *plan) {
-  return (struct sdpai_parallel){.threads = plan->tiled.slots,
-                                 .parallel_for = plan->options.parallel_for,
-                                 .ctx = plan->options.parallel_ctx};
+/* Non-zero if the caller's parallel_for broke its contract. */
+static int run_items(struct tiled_run *run, int64_t items) {
+  const struct sdpai_options *options = &run->plan->options;
+  const struct sdpai_parallel parallel = {.threads = run->plan->tiled.slots,
+                                          .parallel_for = options->parallel_for,
+                                          .ctx = options->parallel_ctx};
+  if (run->plan->tiled.slots > 1) return sdpai_parallel_run(&parallel, items, run_one, run);
+  for (int64_t i = 0; i < items; i++)
+    run_one(run, i, 0); /* in the environment that the api layer set */
+  return 0;
 }
 
 static sdpa_status tiled_run(const struct sdpa_plan *plan, const struct sdpai_args *args,
@@ -147,13 +153,11 @@ static sdpa_status tiled_run(const struct sdpa_plan *plan, const struct sdpai_ar
   run.slot_bytes = t->slot_bytes;
   run.part_bytes = t->part_bytes;
   run.parts = run.slots + t->slots * t->slot_bytes;
-  const struct sdpai_parallel parallel = parallel_of(plan);
   const int64_t items = p->batch * p->kv_heads * t->items;
-  int failed =
-      sdpai_parallel_run(&parallel, t->split_items ? items * t->splits : items, run_one, &run);
+  int failed = run_items(&run, t->split_items ? items * t->splits : items);
   if (!failed && t->split_items) {
     run.joining = 1;
-    failed = sdpai_parallel_run(&parallel, items, run_one, &run);
+    failed = run_items(&run, items);
   }
   return failed ? SDPA_ERROR_CALLBACK : SDPA_OK;
 }
