@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engines/engine.h"
+#include "engines/softmax_row.h"
 #include "engines/tiled_scratch.h"
 #include "engines/tiled_segment.h"
 #include "problem/dtype.h"
@@ -26,6 +27,7 @@ enum {
   SPLIT_ROWS = 64,         /* up to this query_len keys are split: longer ones have items enough */
   ITEMS_A_THREAD = 8,      /* so many that the last ones to end leave few threads idle */
   SERIAL_FLOPS = 2000000,  /* about 10 us: what waking a thread costs several times over */
+  SMALL_ROWS = 16,         /* rows that tiled_small_tpl.h takes: more than run by rows on any ISA */
   SCORE_SEGMENT = SDPAI_TILE_KEYS
 };
 
@@ -64,6 +66,7 @@ static struct sdpai_part part_at(const struct tiled_run *run, int64_t number) {
 #include "engines/tiled_panel_tpl.h"
 #include "engines/tiled_lanes_tpl.h"
 #include "engines/tiled_run_tpl.h"
+#include "engines/tiled_small_tpl.h"
 #undef T
 #undef X
 #undef FIELD
@@ -84,6 +87,7 @@ static struct sdpai_part part_at(const struct tiled_run *run, int64_t number) {
 #include "engines/tiled_panel_tpl.h"
 #include "engines/tiled_lanes_tpl.h"
 #include "engines/tiled_run_tpl.h"
+#include "engines/tiled_small_tpl.h"
 
 /* Items of a problem with causal or windowed rows differ in their work: those with the most come
  * first. Where heads share a mask or bias, they take turns, so that each part of it is read from
@@ -149,6 +153,14 @@ static sdpa_status tiled_run(const struct sdpa_plan *plan, const struct sdpai_ar
   const struct sdpai_problem *p = &plan->problem;
   const struct sdpai_tiled_plan *t = &plan->tiled;
   if (p->query_len == 0 || p->batch == 0 || p->query_heads == 0) return SDPA_OK;
+  if (t->small) {
+    if (p->type == SDPA_F32) {
+      run_small_f32(plan, args, workspace);
+    } else {
+      run_small_f64(plan, args, workspace);
+    }
+    return SDPA_OK;
+  }
   struct tiled_run run = {.plan = plan, .args = args, .slots = workspace};
   run.slot_bytes = t->slot_bytes;
   run.part_bytes = t->part_bytes;
@@ -239,6 +251,15 @@ static sdpa_status measure(struct sdpa_plan *plan, struct sdpai_report *report) 
   return SDPA_OK;
 }
 
+/* Nothing but the two products and a softmax, on rows that lie side by side, in one tile, on this
+ * thread. */
+static int is_small(const struct sdpai_problem *p, int64_t lanes, int64_t work) {
+  return p->query_len <= sdpai_max(1, lanes * 3 / 4) && p->key_len > 0 &&
+         p->key_len <= SDPAI_TILE_KEYS && (p->features & ~(uint32_t)SDPA_SCALE) == 0 &&
+         p->softcap == 0 && p->key_dim > 0 && p->value_dim > 0 && p->query.col == 1 &&
+         p->key.col == 1 && p->value.col == 1 && p->output.col == 1 && work < SERIAL_FLOPS / 2;
+}
+
 static sdpa_status tiled_layout(struct sdpa_plan *plan, struct sdpai_report *report) {
   const struct sdpai_problem *p = &plan->problem;
   struct sdpai_tiled_plan *t = &plan->tiled;
@@ -258,6 +279,13 @@ static sdpa_status tiled_layout(struct sdpa_plan *plan, struct sdpai_report *rep
   }
   const int64_t work =
       sdpai_saturating_mul(sdpai_plan_pairs(p), sdpai_saturating_add(p->key_dim, p->value_dim));
+  const int64_t lanes = p->type == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
+  if (is_small(p, lanes, work)) {
+    t->small = t->by_rows = 1;
+    t->item_rows = p->query_len;
+    plan->workspace = (size_t)(p->query_len * SDPAI_TILE_KEYS) * p->element;
+    return SDPA_OK;
+  }
   struct sdpai_parallel parallel = {.threads = work < SERIAL_FLOPS / 2 ? 1 : plan->options.threads,
                                     .parallel_for = plan->options.parallel_for};
   const int32_t threads = sdpai_parallel_threads(&parallel, INT64_MAX);
