@@ -113,7 +113,7 @@ static void set_pointer(sdpa_args *args, enum problem_tensor tensor, void *data)
   }
 }
 
-enum { MOST_NUMBERS = 1 << 16 };
+enum { MOST_NUMBERS = 1 << 18 };
 
 /* The outputs of a problem whose numbers depend on the tensor alone, one after the other. Returns
  * how many, or -1 where there is not enough address space. */
@@ -154,45 +154,43 @@ static int64_t *stride_of(sdpa_strides *s, int dimension) {
 }
 
 /* Element distances that wrap to a negative number, to 0 or to a small one in 32 bits, and the
- * largest and the first that a BLAS counting in int takes and does not take. */
+ * largest that a BLAS counting in int takes. */
 static const int64_t far_strides[] = {(INT64_C(1) << 31) - 1, INT64_C(1) << 31,
                                       (INT64_C(1) << 31) + 64, INT64_C(1) << 32,
                                       (INT64_C(1) << 32) + 64};
 enum { FAR_STRIDES = sizeof far_strides / sizeof *far_strides };
 
-/* Puts the two parts of `tensor` along `dimension` far apart and compares with `dense`. */
-static void check_far(const struct report_path *path, const sdpa_problem *p,
-                      enum problem_tensor tensor, int dimension, const double *dense, int64_t n) {
+/* Gives `tensor` that stride along `dimension` and compares with the numbers of `dense`. */
+static void check_stride(const struct report_path *path, const sdpa_problem *p,
+                         enum problem_tensor tensor, int dimension, int64_t stride,
+                         const double *dense, int64_t n) {
   static double results[MOST_NUMBERS];
-  for (int k = 0; k < FAR_STRIDES; k++) {
-    sdpa_problem spread = *p;
-    sdpa_strides s = problem_get_strides(p, tensor);
-    *stride_of(&s, dimension) = far_strides[k];
-    problem_set_strides(&spread, tensor, s);
-    const int64_t got = run_spread(path, &spread, results);
-    if (got < 0) {
-      print_message("skipped: no address space for a stride of %lld\n", (long long)far_strides[k]);
-      skip();
-    }
-    assert_true(got == n);
-    for (int64_t i = 0; i < n; i++)
-      if (!report_near(path->type, results[i], dense[i], REPORT_ROUNDOFFS, 4))
-        fail_msg(
-            "number %lld is %.17g, not %.17g, with stride %lld of %s along dimension %d, on %s",
-            (long long)i, results[i], dense[i], (long long)far_strides[k],
-            problem_tensor_name(tensor), dimension, report_path_text(path));
+  sdpa_problem spread = *p;
+  sdpa_strides s = problem_get_strides(p, tensor);
+  *stride_of(&s, dimension) = stride;
+  problem_set_strides(&spread, tensor, s);
+  const int64_t got = run_spread(path, &spread, results);
+  if (got < 0) {
+    print_message("skipped: no address space for a stride of %lld\n", (long long)stride);
+    skip();
   }
+  assert_true(got == n);
+  for (int64_t i = 0; i < n; i++)
+    if (!report_near(path->type, results[i], dense[i], REPORT_ROUNDOFFS, 4))
+      fail_msg("number %lld is %.17g, not %.17g, with stride %lld of %s along dimension %d, on %s",
+               (long long)i, results[i], dense[i], (long long)stride, problem_tensor_name(tensor),
+               dimension, report_path_text(path));
 }
 
-/* Two batch entries, heads, rows and keys; `dim` columns. The tensors of `which` in turn, along
- * each dimension of 2. */
-static void check_all(int64_t dim, uint32_t which, uint32_t features) {
+/* The tensors of `which` in turn, along each dimension of `length`, with each of the strides. */
+static void check_all(struct report_sizes sizes, int64_t length, const int64_t *strides,
+                      int n_strides, uint32_t which, uint32_t features) {
   static double dense[MOST_NUMBERS];
   struct report_path path;
   for (int i = 0; report_path(i, 0, &path); i++) {
     if (!path.extras) continue; /* here the features say what is written */
     struct report_case c;
-    report_case_init(&c, (struct report_sizes){2, 2, 2, 2, 2, dim, dim}, 0);
+    report_case_init(&c, sizes, 0);
     c.problem.query_type = path.type;
     c.problem.features = features;
     if (features & SDPA_SCORES) c.problem.score_stage = SDPA_STAGE_BIASED;
@@ -202,9 +200,26 @@ static void check_all(int64_t dim, uint32_t which, uint32_t features) {
       int64_t shape[4];
       problem_shape(&c.problem, (enum problem_tensor)t, shape);
       for (int d = 0; d < 4 && (which >> t & 1); d++)
-        if (shape[d] == 2) check_far(&path, &c.problem, (enum problem_tensor)t, d, dense, n);
+        for (int k = 0; shape[d] == length && k < n_strides; k++)
+          check_stride(&path, &c.problem, (enum problem_tensor)t, d, strides[k], dense, n);
     }
   }
+}
+
+/* Two batch entries, heads, rows and keys. */
+static void check_pairs(int64_t dim, uint32_t which, uint32_t features) {
+  check_all((struct report_sizes){2, 2, 2, 2, 2, dim, dim}, 2, far_strides, FAR_STRIDES, which,
+            features);
+}
+
+/* Rows 2^24 numbers apart, so many that their distance from row 0, not the stride, passes 2^31 and
+ * 2^32; more than the library takes at a time. */
+static void check_long_way(uint32_t which, uint32_t features) {
+  enum { ROWS = 301, KEYS = 299 };
+  static const int64_t stride = INT64_C(1) << 24;
+  check_all(report_one_head(ROWS, KEYS, 3, 3), ROWS, &stride, 1, which, features);
+  check_all(report_one_head(ROWS, KEYS, 3, 3), KEYS, &stride, 1,
+            which & (1 << PROBLEM_KEY | 1 << PROBLEM_VALUE), features);
 }
 
 enum {
@@ -218,7 +233,8 @@ enum {
  * rows and keys, and batches and heads of all. */
 void test_A18_mask_offsets_beyond_32_bits(void **state) {
   (void)state;
-  check_all(2, PAIRS, PAIR_FEATURES);
+  check_pairs(2, PAIRS, PAIR_FEATURES);
+  check_long_way(PAIRS, PAIR_FEATURES);
 
   static const double zeros[4] = {0}, value[] = {1, 2, 3, 4};
   const int64_t row = (INT64_C(1) << 31) + 64;
@@ -243,7 +259,8 @@ void test_A18_mask_offsets_beyond_32_bits(void **state) {
  * dimension was not. Small products, and some that only a BLAS's matrix product does here. */
 void test_C5_leading_dimension_beyond_int(void **state) {
   (void)state;
-  check_all(2, MATRICES, 0);
-  check_all(1024, MATRICES, 0);
-  check_all(1024, MATRICES, PAIR_FEATURES);
+  check_pairs(2, MATRICES, 0);
+  check_pairs(1024, MATRICES, 0);
+  check_pairs(1024, MATRICES, PAIR_FEATURES);
+  check_long_way(MATRICES, 0);
 }
