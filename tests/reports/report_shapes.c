@@ -35,9 +35,28 @@ void test_A11_order_of_grouped_heads(void **state) {
   }
 }
 
+/* Options that change nothing, with NULL for what is empty. */
+static void declare_neutral_options(struct report_case *c, const struct report_sizes *s) {
+  static const double zeros[16] = {0};
+  static const double no_sinks[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+  static const uint8_t attend[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  static int64_t key_lens[2], query_lens[2];
+  c->problem.features |= SDPA_MASK | SDPA_BIAS | SDPA_ALIBI | SDPA_SINKS | SDPA_KEY_LENS |
+                         SDPA_QUERY_LENS | SDPA_CAUSAL;
+  c->problem.alignment = SDPA_ALIGN_BOTTOM_RIGHT;
+  c->bias = (struct report_input){zeros, s->batch * s->query_heads * s->query_len * s->key_len, 0};
+  c->mask = c->bias.count ? attend : NULL;
+  c->slopes = (struct report_input){zeros, s->query_heads, 0};
+  c->sinks = (struct report_input){no_sinks, s->query_heads, 0};
+  key_lens[0] = key_lens[1] = s->key_len;
+  query_lens[0] = query_lens[1] = s->query_len;
+  c->key_lens = s->batch ? key_lens : NULL;
+  c->query_lens = s->batch ? query_lens : NULL;
+}
+
 /* One of 128 choices which sizes are 0; the others are small. Empty inputs are NULL. With keys the
  * output is V's mean, since Q is 0 or has no columns; without it is 0. */
-static void check_zeros(int zero, double scale) {
+static void check_zeros(int zero, double scale, int options) {
   static const double zeros[24] = {0}, ones[24] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                                                    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   struct report_sizes s = {2, 4, 2, 1, 2, 3, 3};
@@ -55,6 +74,7 @@ static void check_zeros(int zero, double scale) {
   c.query = (struct report_input){zeros, s.batch * s.query_heads * s.query_len * s.key_dim, 0};
   c.key = (struct report_input){zeros, s.batch * s.kv_heads * s.key_len * s.key_dim, 0};
   c.value = (struct report_input){ones, s.batch * s.kv_heads * s.key_len * s.value_dim, 0};
+  if (options) declare_neutral_options(&c, &s);
   report_check_output(&c, s.key_len > 0 ? ones : zeros);
 }
 
@@ -63,8 +83,9 @@ static void check_zeros(int zero, double scale) {
 void test_A13_zero_sizes(void **state) {
   (void)state;
   for (int zero = 0; zero < 1 << 7; zero++) {
-    check_zeros(zero, 0);
-    check_zeros(zero, 1);
+    check_zeros(zero, 0, 0);
+    check_zeros(zero, 1, 0);
+    check_zeros(zero, 0, 1);
   }
   static const double value[] = {2, 4}, mean[] = {3}, six_zeros[6] = {0}, query[] = {1, 2};
   struct report_case c;

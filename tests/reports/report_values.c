@@ -172,27 +172,51 @@ void test_A20_lowest_number_as_mask(void **state) {
   check_lowest(SDPA_F64, -DBL_MAX);
 }
 
-/* triton-lang/triton#621: only a fixed number of lanes of a head entered the dot product. Here each
- * lane in turn is the only one with a number in it. */
-void test_A23_every_lane_of_a_head(void **state) {
-  (void)state;
-  static const int64_t dims[] = {1, 3, 5, 7, 9, 15, 17, 31, 33, 63, 65, 80, 127, 129, 256, 257};
+enum { MOST_LANES = 257 };
+
+/* Each lane of Q and K in turn is the only one with a number in it. */
+static void check_key_lanes(int64_t dim) {
   static const double value[] = {1, 0};
   const double expected = 1 / (1 + exp(-5.0));
+  double query[MOST_LANES], key[2 * MOST_LANES] = {0};
+  for (int64_t d = 0; d < dim; d++) query[d] = 1;
+  struct report_case c;
+  report_case_init(&c, report_one_head(1, 2, dim, 1), 1);
+  c.query = (struct report_input){query, dim, 0};
+  c.key = (struct report_input){key, 2 * dim, 0};
+  c.value = REPORT_INPUT(value);
+  for (int64_t lane = dim - 1; lane >= 0; lane -= dim > 33 ? 13 : 1) {
+    key[lane] = 5;
+    report_check_output(&c, &expected);
+    key[lane] = 0;
+  }
+}
+
+/* Each lane of V has a number of its own. */
+static void check_value_lanes(int64_t dim) {
+  static const double zeros[5] = {0};
+  double value[2 * MOST_LANES], expected[3 * MOST_LANES];
+  for (int64_t d = 0; d < dim; d++) {
+    value[d] = (double)(2 * d);
+    value[dim + d] = 4;
+    for (int64_t i = 0; i < 3; i++) expected[i * dim + d] = (double)(d + 2);
+  }
+  struct report_case c;
+  report_case_init(&c, report_one_head(3, 2, 1, dim), 1);
+  c.query = (struct report_input){zeros, 3, 0};
+  c.key = (struct report_input){zeros, 2, 0};
+  c.value = (struct report_input){value, 2 * dim, 0};
+  report_check_output(&c, expected);
+}
+
+/* triton-lang/triton#621: only a fixed number of lanes of a head entered the product. */
+void test_A23_every_lane_of_a_head(void **state) {
+  (void)state;
+  static const int64_t dims[] = {1,  3,  5,  7,  9,   15,  17,  31,
+                                 33, 63, 65, 80, 127, 129, 256, MOST_LANES};
   for (size_t k = 0; k < sizeof dims / sizeof *dims; k++) {
-    const int64_t dim = dims[k];
-    double query[257], key[2 * 257] = {0};
-    for (int64_t d = 0; d < dim; d++) query[d] = 1;
-    struct report_case c;
-    report_case_init(&c, report_one_head(1, 2, dim, 1), 1);
-    c.query = (struct report_input){query, dim, 0};
-    c.key = (struct report_input){key, 2 * dim, 0};
-    c.value = REPORT_INPUT(value);
-    for (int64_t lane = dim - 1; lane >= 0; lane -= dim > 33 ? 13 : 1) {
-      key[lane] = 5;
-      report_check_output(&c, &expected);
-      key[lane] = 0;
-    }
+    check_key_lanes(dims[k]);
+    check_value_lanes(dims[k]);
   }
 }
 
