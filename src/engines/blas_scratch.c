@@ -18,6 +18,10 @@ void sdpai_blas_plan_layouts(struct sdpa_plan *plan) {
   b->takes_query = (uint8_t)takes(p->query_len, p->key_dim, &p->query, &b->query);
   b->takes_key = (uint8_t)takes(p->key_len, p->key_dim, &p->key, &b->key);
   b->takes_value = (uint8_t)takes(p->key_len, p->value_dim, &p->value, &b->value);
+  b->guards_value = (p->features & SDPAI_MASK_FEATURES) && !(p->features & SDPA_NO_OUTPUT);
+  /* The copy without non-finite elements lies by rows. For them to change no other bit, the product
+   * must be the same call with and without them. */
+  if (b->guards_value && b->value.transposed) b->takes_value = 0;
   if (!b->takes_query) b->query = (struct sdpai_blas_layout){0, sdpai_max(p->key_dim, 1)};
   if (!b->takes_key) b->key = (struct sdpai_blas_layout){0, sdpai_max(p->key_dim, 1)};
   if (!b->takes_value) b->value = (struct sdpai_blas_layout){0, sdpai_max(p->value_dim, 1)};
@@ -29,7 +33,6 @@ void sdpai_blas_plan_layouts(struct sdpa_plan *plan) {
    */
   const int64_t line = SDPAI_ARENA_ALIGNMENT / (int64_t)p->element;
   b->score_row = sdpai_saturating_mul((p->key_len - 1 + line) / line, line);
-  b->guards_value = (p->features & SDPAI_MASK_FEATURES) && !(p->features & SDPA_NO_OUTPUT);
 }
 
 /* rows * cols where the part is needed, 0 where not. */

@@ -69,6 +69,49 @@ static void check_causal_garbage(double key_garbage, double value_garbage) {
   }
 }
 
+/* Random numbers, V by rows or by columns; every third key masked out holds `garbage` in K and V.
+ * No bit may differ from 0 there. */
+static void check_garbage_bits(const struct report_sizes *sizes, int by_columns, double garbage) {
+  const int64_t rows = sizes->query_len, keys = sizes->key_len, dim = sizes->key_dim;
+  struct report_case clean, spoiled;
+  report_case_init(&clean, *sizes, 0);
+  if (by_columns) clean.problem.value = (sdpa_strides){0, 0, 1, keys};
+  uint8_t *mask = malloc((size_t)(rows * keys));
+  assert_non_null(mask);
+  for (int64_t i = 0; i < rows * keys; i++) mask[i] = i % keys % 3 != 0;
+  clean.problem.features |= SDPA_MASK;
+  clean.mask = mask;
+  spoiled = clean;
+  double *query = report_numbers(rows * dim, 1), *data[4];
+  for (int t = 0; t < 4; t++) { /* K and V without, K and V with garbage */
+    const sdpa_strides *s = t % 2 ? &clean.problem.value : &clean.problem.key;
+    data[t] = report_numbers(keys * dim, 2 + t % 2);
+    for (int64_t j = 0; j < keys; j += 3)
+      for (int64_t d = 0; d < dim; d++) data[t][j * s->row + d * s->col] = t < 2 ? 0 : garbage;
+  }
+  clean.query = spoiled.query = (struct report_input){query, rows * dim, 0};
+  clean.key = (struct report_input){data[0], keys * dim, 0};
+  clean.value = (struct report_input){data[1], keys * dim, 0};
+  spoiled.key = (struct report_input){data[2], keys * dim, 0};
+  spoiled.value = (struct report_input){data[3], keys * dim, 0};
+  report_check_same(&clean, &spoiled);
+  free(query);
+  for (int t = 0; t < 4; t++) free(data[t]);
+  free(mask);
+}
+
+/* Products small and large: what computes them differs. */
+static void check_all_garbage_bits(double garbage) {
+  static const int64_t sizes[][3] = {{1, 4, 3},    {15, 4, 16},   {7, 19, 5},
+                                     {33, 40, 17}, {64, 100, 64}, {130, 300, 33}};
+  for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+    const struct report_sizes s =
+        report_one_head(sizes[k][0], sizes[k][1], sizes[k][2], sizes[k][2]);
+    check_garbage_bits(&s, 0, garbage);
+    check_garbage_bits(&s, 1, garbage);
+  }
+}
+
 /* pytorch/pytorch#101967: rubbish in a masked-out key changed the output. */
 void test_A4_garbage_in_excluded_keys(void **state) {
   (void)state;
@@ -81,6 +124,7 @@ void test_A4_garbage_in_excluded_keys(void **state) {
       check_garbage(GARBAGE_ROWS, how, garbage[g][0], garbage[g][1]);
     }
     check_causal_garbage(garbage[g][0], garbage[g][1]);
+    check_all_garbage_bits(garbage[g][1]);
   }
 }
 
