@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flat_json.h"
+#include "report_json.h"
 
 struct entry {
   const char *id, *reason; /* reason NULL: it has a test */
@@ -28,7 +28,7 @@ static const struct entry entries[] = {
 enum { ENTRIES = sizeof entries / sizeof *entries, MOST_REPORTS = 500 };
 
 struct report {
-  char id[FLAT_JSON_VALUE], group[FLAT_JSON_VALUE];
+  char id[REPORT_JSON_VALUE], group[REPORT_JSON_VALUE];
 };
 
 static void keep_member(void *ctx, int object, const char *name, const char *value) {
@@ -63,7 +63,7 @@ static int count_entries(const char *id) {
 
 static void test_every_report(void **state) {
   static struct report reports[MOST_REPORTS];
-  const int n = flat_json_read(*state, keep_member, reports);
+  const int n = report_json_read(*state, keep_member, reports);
   assert_true(n > 0 && n <= MOST_REPORTS);
   int ours = 0;
   for (int i = 0; i < n; i++) {
@@ -103,11 +103,11 @@ static void test_reader(void **state) {
                                       "[{\"id\": \"A1\\",
                                       "[{\"id\": \"A1"};
   for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
-    assert_int_equal(flat_json_read(wrong[k], ignore_member, NULL), -1);
+    assert_int_equal(report_json_read(wrong[k], ignore_member, NULL), -1);
   static struct report two[MOST_REPORTS];
   const char *text =
       " [ {\"id\": \"A\\\"1\", \"group\":\"a\"} , {\"group\": \"b\", \"id\": \"B1\"}]\n";
-  assert_int_equal(flat_json_read(text, keep_member, two), 2);
+  assert_int_equal(report_json_read(text, keep_member, two), 2);
   assert_string_equal(two[0].id, "A\\\"1");
   assert_string_equal(two[1].group, "b");
 }

@@ -1,8 +1,8 @@
-/* flat_json.c - reads a JSON array of objects whose values are strings
+/* report_json.c - reads a JSON array of objects whose values are strings
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "flat_json.h"
+#include "report_json.h"
 
 #include <string.h>
 
@@ -14,13 +14,13 @@ static int take(const char **at, char c) {
   return 1;
 }
 
-static int take_string(const char **at, char text[FLAT_JSON_VALUE]) {
+static int take_string(const char **at, char text[REPORT_JSON_VALUE]) {
   size_t n = 0;
   if (!take(at, '"')) return 0;
   for (; **at != '"'; ++*at) {
     if (**at == '\0' || (**at == '\\' && (*at)[1] == '\0')) return 0;
     const size_t length = **at == '\\' ? 2 : 1;
-    if (n + length < FLAT_JSON_VALUE) {
+    if (n + length < REPORT_JSON_VALUE) {
       memcpy(text + n, *at, length);
       n += length;
     }
@@ -31,8 +31,8 @@ static int take_string(const char **at, char text[FLAT_JSON_VALUE]) {
   return 1;
 }
 
-static int take_object(const char **at, int object, flat_json_member member, void *ctx) {
-  char name[FLAT_JSON_VALUE], value[FLAT_JSON_VALUE];
+static int take_object(const char **at, int object, report_json_member member, void *ctx) {
+  char name[REPORT_JSON_VALUE], value[REPORT_JSON_VALUE];
   if (!take(at, '{')) return 0;
   do {
     if (!take_string(at, name) || !take(at, ':') || !take_string(at, value)) return 0;
@@ -41,7 +41,7 @@ static int take_object(const char **at, int object, flat_json_member member, voi
   return take(at, '}');
 }
 
-int flat_json_read(const char *text, flat_json_member member, void *ctx) {
+int report_json_read(const char *text, report_json_member member, void *ctx) {
   int objects = 0;
   if (!take(&text, '[')) return -1;
   do {
