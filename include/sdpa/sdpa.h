@@ -432,8 +432,7 @@ SDPA_API sdpa_status sdpa_attention(const sdpa_problem *problem, const sdpa_opti
 /* One head, contiguous row-major, no mask, scale 1 / sqrt(d_k): query [n_q][d_k], key
  * [n_k][d_k], value [n_k][d_v], output [n_q][d_v]; weights [n_q][n_k], or NULL if they are not
  * wanted. SDPA_ERROR_NULL (query, key, value or output, unless empty); SDPA_ERROR_SHAPE (a
- * negative size); SDPA_ERROR_ALIGNMENT; SDPA_ERROR_OVERFLOW; SDPA_ERROR_UNSUPPORTED (a size
- * beyond the BLAS's integer); SDPA_ERROR_MEMORY. */
+ * negative size); SDPA_ERROR_ALIGNMENT; SDPA_ERROR_OVERFLOW; SDPA_ERROR_MEMORY. */
 SDPA_API sdpa_status sdpa_attention_f32(int64_t n_q, int64_t n_k, int64_t d_k, int64_t d_v,
                                         const float *query, const float *key, const float *value,
                                         float *output, float *weights);

@@ -8,7 +8,6 @@
 #include "engines/engine.h"
 #include "kernels/kernels.h"
 #include "runtime/parallel.h"
-#include "runtime/parallel.h"
 #include "runtime/report.h"
 
 #define STRING(x)  STRING_(x)
@@ -42,10 +41,6 @@ size_t sdpa_build_info(char *text, size_t text_bytes) {
     sdpai_append(text, text_bytes, &length,
                  "; SDPA_MAX_ISA=%.40s ignored: it names no ISA of this build",
                  sdpai_kernels_ignored_ceiling());
-  if (sdpai_ignored_threads())
-    sdpai_append(text, text_bytes, &length,
-                 "; SDPA_NUM_THREADS=%.40s ignored: it is no number from 1",
-                 sdpai_ignored_threads());
   if (sdpai_ignored_threads())
     sdpai_append(text, text_bytes, &length,
                  "; SDPA_NUM_THREADS=%.40s ignored: it is no number from 1 upwards",

@@ -102,7 +102,6 @@ size_t sdpa_plan_describe(const sdpa_plan *plan, char *text, size_t text_bytes) 
                "engine %s, isa %s, %s, workspace %zu bytes: ", plan->engine->name,
                plan->kernels->name, sdpai_dtype(p->type)->name, plan->workspace);
   plan->engine->describe(plan, text, text_bytes, &length);
-  if (plan->options.engine == SDPA_ENGINE_AUTO)
-    sdpai_append(text, text_bytes, &length, "; auto: the only engine of this version");
+  sdpai_engine_explain(plan, text, text_bytes, &length);
   return length;
 }

@@ -17,6 +17,9 @@ struct sdpai_engine {
   /* SDPA_OK if the engine can serve the plan's problem and options on this machine; else a status,
    * and in the report a sentence that says why not. */
   sdpa_status (*applicable)(const struct sdpa_plan *plan, struct sdpai_report *report);
+  /* Why SDPA_ENGINE_AUTO would rather have another engine, as a clause; NULL: it would not. If no
+   * other engine can serve the problem, this one does. */
+  const char *(*second_choice)(const struct sdpa_plan *plan);
   /* Chooses block sizes and sets plan->workspace. SDPA_ERROR_OVERFLOW if the bytes do not fit. */
   sdpa_status (*layout)(struct sdpa_plan *plan, struct sdpai_report *report);
   /* Computes; `workspace` holds plan->workspace bytes, aligned. SDPA_ERROR_CALLBACK is all that can
@@ -29,9 +32,13 @@ struct sdpai_engine {
 /* The engines, in the order in which SDPA_ENGINE_AUTO tries them; NULL past the last. */
 const struct sdpai_engine *sdpai_engine(int i);
 
-/* Sets plan->engine by the option, which names one or leaves it to the table. The sentence names
- * the engines that would not do and why. */
+/* Sets plan->engine by the option, which names one or leaves it to the table. The sentence says why
+ * the last engine that was asked would not do. */
 sdpa_status sdpai_engine_choose(struct sdpa_plan *plan, struct sdpai_report *report);
+
+/* Appends why SDPA_ENGINE_AUTO chose plan->engine and none of the others; nothing if the option
+ * named it. */
+void sdpai_engine_explain(const struct sdpa_plan *plan, char *text, size_t bytes, size_t *length);
 
 extern const struct sdpai_engine sdpai_engine_blas;
 extern const struct sdpai_engine sdpai_engine_tiled;

@@ -60,6 +60,11 @@ static sdpa_status blas_applicable(const struct sdpa_plan *plan, struct sdpai_re
   return SDPA_OK;
 }
 
+static const char *blas_second_choice(const struct sdpa_plan *plan) {
+  (void)plan;
+  return NULL;
+}
+
 static sdpa_status blas_layout(struct sdpa_plan *plan, struct sdpai_report *report) {
   const struct sdpai_problem *p = &plan->problem;
   int64_t row_bytes = sdpai_max(p->key_len, 1) * (int64_t)p->element;
@@ -107,6 +112,7 @@ const struct sdpai_engine sdpai_engine_blas = {
     .id = SDPA_ENGINE_BLAS,
     .name = "blas",
     .applicable = blas_applicable,
+    .second_choice = blas_second_choice,
     .layout = blas_layout,
     .run = blas_run,
     .describe = blas_describe,

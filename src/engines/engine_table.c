@@ -18,23 +18,52 @@ const struct sdpai_engine *sdpai_engine(int i) {
   return i < ENGINES ? engines[i] : NULL;
 }
 
-sdpa_status sdpai_engine_choose(struct sdpa_plan *plan, struct sdpai_report *report) {
-  uint32_t asked = plan->options.engine;
+/* The first engine that serves the plan; without `second` only one that auto does not pass over. */
+static sdpa_status choose_first(struct sdpa_plan *plan, int second, struct sdpai_report *report) {
   sdpa_status status = SDPA_ERROR_UNSUPPORTED;
-  int offered = 0;
   for (int i = 0; i < ENGINES; i++) {
-    if (asked != SDPA_ENGINE_AUTO && asked != engines[i]->id) continue;
-    offered = 1;
+    if (!second && engines[i]->second_choice(plan)) continue;
     status = engines[i]->applicable(plan, report);
     if (status == SDPA_OK) {
       plan->engine = engines[i];
-      return SDPA_OK;
+      break;
     }
   }
-  if (!offered)
-    return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
-                      "engine is %u, which this version does not offer; expected SDPA_ENGINE_AUTO "
-                      "(0), _BLAS (1) or _TILED (2)",
-                      (unsigned)asked);
   return status;
+}
+
+sdpa_status sdpai_engine_choose(struct sdpa_plan *plan, struct sdpai_report *report) {
+  const uint32_t asked = plan->options.engine;
+  if (asked == SDPA_ENGINE_AUTO) {
+    if (choose_first(plan, 0, NULL) == SDPA_OK) return SDPA_OK;
+    return choose_first(plan, 1, report);
+  }
+  for (int i = 0; i < ENGINES; i++) {
+    if (asked != engines[i]->id) continue;
+    plan->engine = engines[i];
+    return engines[i]->applicable(plan, report);
+  }
+  return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
+                    "engine is %u, which this build does not offer; expected SDPA_ENGINE_AUTO (0) "
+                    "or one that sdpa_build_info() lists",
+                    (unsigned)asked);
+}
+
+void sdpai_engine_explain(const struct sdpa_plan *plan, char *text, size_t bytes, size_t *length) {
+  if (plan->options.engine != SDPA_ENGINE_AUTO) return;
+  sdpai_append(text, bytes, length, "; auto");
+  for (int i = 0; i < ENGINES; i++) {
+    const struct sdpai_engine *other = engines[i];
+    char sentence[256] = "";
+    struct sdpai_report report = {sentence, sizeof sentence};
+    if (other == plan->engine) continue;
+    const char *reason = other->second_choice(plan);
+    if (other->applicable(plan, &report) != SDPA_OK) {
+      reason = sentence;
+    } else if (!reason) {
+      reason = "it holds rows of scores as long as the keys";
+    }
+    sdpai_append(text, bytes, length, ", not %s: %s", other->name, reason);
+  }
+  if (ENGINES == 1) sdpai_append(text, bytes, length, ": the only engine of this build");
 }

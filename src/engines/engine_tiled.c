@@ -175,15 +175,16 @@ static sdpa_status tiled_run(const struct sdpa_plan *plan, const struct sdpai_ar
 }
 
 static sdpa_status tiled_applicable(const struct sdpa_plan *plan, struct sdpai_report *report) {
-  if (plan->options.engine == SDPA_ENGINE_AUTO) {
-    if (plan->problem.features & (SDPA_WEIGHTS | SDPA_SCORES))
-      return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
-                        "weights or scores are asked for: the whole matrix is written anyway");
-    if (plan->kernels->isa == SDPA_ISA_GENERIC)
-      return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
-                        "there are no SIMD kernels for this CPU or ceiling");
-  }
+  (void)plan, (void)report;
   return SDPA_OK;
+}
+
+static const char *tiled_second_choice(const struct sdpa_plan *plan) {
+  if (plan->problem.features & (SDPA_WEIGHTS | SDPA_SCORES))
+    return "weights or scores are asked for, so the whole matrix is written anyway";
+  if (plan->kernels->isa == SDPA_ISA_GENERIC)
+    return "it has no SIMD kernels for this CPU or ceiling";
+  return NULL;
 }
 
 /* Keys are cut by query_len and key_len alone: the cut decides a row's bits. */
@@ -322,6 +323,7 @@ const struct sdpai_engine sdpai_engine_tiled = {
     .id = SDPA_ENGINE_TILED,
     .name = "tiled",
     .applicable = tiled_applicable,
+    .second_choice = tiled_second_choice,
     .layout = tiled_layout,
     .run = tiled_run,
     .describe = tiled_describe,

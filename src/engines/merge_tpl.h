@@ -9,18 +9,17 @@
 static void X(merge_row)(int64_t dim, int64_t col, T *output, T *lse, const T *part_output,
                          T part_lse) {
   const T infinity = (T)INFINITY;
-  if (part_lse == -infinity) {
-    if (*lse == -infinity)
-      for (int64_t d = 0; d < dim; d++) output[d * col] = 0;
+  if (*lse == -infinity) {
+    const int empty = part_lse == -infinity;
+    for (int64_t d = 0; d < dim; d++) output[d * col] = empty ? 0 : part_output[d * col];
+    *lse = part_lse;
     return;
   }
+  if (part_lse == -infinity) return;
   const T max = *lse > part_lse ? *lse : part_lse;
-  const T weight = *lse == -infinity ? 0 : EXP(*lse - max), part_weight = EXP(part_lse - max);
-  const T sum = weight + part_weight;
-  for (int64_t d = 0; d < dim; d++) {
-    const T kept = *lse == -infinity ? 0 : weight * output[d * col];
-    output[d * col] = (kept + part_weight * part_output[d * col]) / sum;
-  }
+  const T weight = EXP(*lse - max), part_weight = EXP(part_lse - max), sum = weight + part_weight;
+  for (int64_t d = 0; d < dim; d++)
+    output[d * col] = (weight * output[d * col] + part_weight * part_output[d * col]) / sum;
   *lse = max + LOG(sum);
 }
 

@@ -162,6 +162,25 @@ void api_run(struct api_call *call) {
   free(args.output);
 }
 
+int api_offers(uint32_t engine) {
+  sdpa_problem problem;
+  sdpa_options options;
+  assert_int_equal(sdpa_problem_init(&problem, sizeof problem), SDPA_OK);
+  assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+  problem.query_type = SDPA_F32; /* an empty problem, which every engine serves */
+  options.engine = engine;
+  sdpa_status status = sdpa_problem_check(&problem, &options, NULL, 0);
+  if (status != SDPA_OK) assert_int_equal(status, SDPA_ERROR_UNSUPPORTED);
+  return status == SDPA_OK;
+}
+
+void api_needs(uint32_t engine) {
+  if (api_offers(engine)) return;
+  print_message("skipped: this library is built without engine %s\n",
+                engine == SDPA_ENGINE_BLAS ? "blas" : "tiled");
+  skip();
+}
+
 double api_get(uint32_t type, const void *data, int64_t i) {
   return type == SDPA_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
 }

@@ -49,6 +49,10 @@ void api_assert_untouched(const struct api_call *call);
  * that the output agrees: what else is asked for must not change it. */
 void api_run(struct api_call *call);
 
+/* 1 if the library under test has this SDPA_ENGINE_...; a test of one that it lacks skips. */
+int api_offers(uint32_t engine);
+void api_needs(uint32_t engine);
+
 /* Element i of a tensor of `type`, as double. */
 double api_get(uint32_t type, const void *data, int64_t i);
 void api_put(uint32_t type, void *data, int64_t i, double x);

@@ -128,7 +128,7 @@ static const struct field_case problem_cases[] = {
 
 static const struct field_case options_cases[] = {
     {O(engine), U32, 3, 0, "3", SDPA_ERROR_VALUE, 0, 0, 0},
-    {O(engine), U32, SDPA_ENGINE_TILED, 0, "2", SDPA_ERROR_UNSUPPORTED, 0, 0, 0},
+    {O(engine), U32, UINT32_MAX, 0, "4294967295", SDPA_ERROR_VALUE, 0, 0, 0},
     {O(isa), U32, 2, 0, "2", SDPA_ERROR_VALUE, 0, 0, 0},
     {O(isa), U32, 21, 0, "21", SDPA_ERROR_VALUE, 0, 0, 0},
 #if defined(__x86_64__)
@@ -247,7 +247,8 @@ static void test_half_an_allocator(void **state) {
 }
 
 /* Sizes that no machine holds: only the problem is judged, so no buffer is needed. */
-static sdpa_status judge(struct api_sizes s, uint32_t features, const char *names) {
+static sdpa_status judge_on(uint32_t engine, struct api_sizes s, uint32_t features,
+                            const char *names) {
   sdpa_problem p;
   assert_int_equal(sdpa_problem_init(&p, sizeof p), SDPA_OK);
   p.query_type = SDPA_F32;
@@ -261,22 +262,55 @@ static sdpa_status judge(struct api_sizes s, uint32_t features, const char *name
   assert_int_equal(sdpa_problem_layout(&p, SDPA_LAYOUT_BHSD), SDPA_OK);
   p.features = features;
   char text[512];
-  sdpa_status status = sdpa_problem_check(&p, NULL, text, sizeof text);
+  sdpa_options options;
+  assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+  options.engine = engine;
+  sdpa_status status = sdpa_problem_check(&p, &options, text, sizeof text);
   if (status != SDPA_OK) api_assert_says(text, names, NULL);
   sdpa_plan *plan;
-  assert_int_equal(sdpa_plan_create(&p, NULL, &plan), status);
+  assert_int_equal(sdpa_plan_create(&p, &options, &plan), status);
   sdpa_plan_destroy(plan);
   return status;
 }
 
+static sdpa_status judge(struct api_sizes s, uint32_t features, const char *names) {
+  return judge_on(SDPA_ENGINE_AUTO, s, features, names);
+}
+
+/* The BLAS counts keys and dimensions in int. Rows come in blocks. */
+static void test_sizes_of_the_blas(void **state) {
+  (void)state;
+  const int64_t beyond = (int64_t)INT_MAX + 1;
+  const uint32_t blas = SDPA_ENGINE_BLAS;
+  api_needs(blas);
+  assert_int_equal(judge_on(blas, api_one_head(1, beyond, 1, 1), 0, "key_len"),
+                   SDPA_ERROR_UNSUPPORTED);
+  assert_int_equal(judge_on(blas, api_one_head(1, 1, beyond, 1), 0, "key_dim"),
+                   SDPA_ERROR_UNSUPPORTED);
+  assert_int_equal(judge_on(blas, api_one_head(1, 1, 1, beyond), 0, "value_dim"),
+                   SDPA_ERROR_UNSUPPORTED);
+  assert_int_equal(judge_on(blas, api_one_head(1, INT_MAX, 1, 1), 0, ""), SDPA_OK);
+  assert_int_equal(judge_on(blas, api_one_head(beyond, 1, 1, 1), 0, ""), SDPA_OK);
+}
+
+static void test_absent_engine(void **state) {
+  (void)state;
+  if (api_offers(SDPA_ENGINE_BLAS)) skip();
+  assert_int_equal(judge_on(SDPA_ENGINE_BLAS, api_one_head(1, 1, 1, 1), 0, "engine is 1"),
+                   SDPA_ERROR_UNSUPPORTED);
+}
+
+/* Without a choice of engine the library finds one that can: never a limit of the BLAS's. */
 static void test_extreme_sizes(void **state) {
   (void)state;
   const int64_t beyond = (int64_t)INT_MAX + 1;
-  /* The BLAS counts keys, dimensions in int. Rows come in blocks. */
-  assert_int_equal(judge(api_one_head(1, beyond, 1, 1), 0, "key_len"), SDPA_ERROR_UNSUPPORTED);
-  assert_int_equal(judge(api_one_head(1, 1, beyond, 1), 0, "key_dim"), SDPA_ERROR_UNSUPPORTED);
-  assert_int_equal(judge(api_one_head(1, 1, 1, beyond), 0, "value_dim"), SDPA_ERROR_UNSUPPORTED);
-  assert_int_equal(judge(api_one_head(1, INT_MAX, 1, 1), 0, ""), SDPA_OK);
+  for (int i = 0; i < 2; i++) {
+    const uint32_t engine = i ? SDPA_ENGINE_TILED : SDPA_ENGINE_AUTO;
+    assert_int_equal(judge_on(engine, api_one_head(1, beyond, 1, 1), 0, ""), SDPA_OK);
+    assert_int_equal(judge_on(engine, api_one_head(1, 1, beyond, 1), 0, ""), SDPA_OK);
+    assert_int_equal(judge_on(engine, api_one_head(1, 1, 1, beyond), 0, ""), SDPA_OK);
+    assert_int_equal(judge_on(engine, api_one_head(1, beyond, 1, 1), SDPA_WEIGHTS, ""), SDPA_OK);
+  }
   /* 2^62 pairs: their bytes fit, their floats do not. The sizes themselves suit every BLAS. */
   const int64_t n = INT64_C(1) << 30;
   const struct api_sizes square = {4, 1, 1, n, n, 1, 1};
@@ -305,8 +339,6 @@ static void test_one_shot_sizes(void **state) {
                    SDPA_ERROR_OVERFLOW);
   assert_int_equal(sdpa_attention_f64(INT_MAX, INT_MAX, 1, 1, in, in, in, out, weights),
                    SDPA_ERROR_OVERFLOW);
-  assert_int_equal(sdpa_attention_f64(1, (int64_t)INT_MAX + 1, 1, 1, in, in, in, out, NULL),
-                   SDPA_ERROR_UNSUPPORTED);
   assert_int_equal(sdpa_attention_f32(-1, 0, 0, 0, none, none, none, NULL, NULL), SDPA_ERROR_SHAPE);
   assert_int_equal(sdpa_attention_f32(1, 1, 1, 1, none, none, none, NULL, NULL), SDPA_ERROR_NULL);
   const double *odd = (const double *)(const void *)((const char *)in + 4);
@@ -352,6 +384,8 @@ int main(void) {
       cmocka_unit_test(test_options_fields),
       cmocka_unit_test(test_null),
       cmocka_unit_test(test_half_an_allocator),
+      cmocka_unit_test(test_sizes_of_the_blas),
+      cmocka_unit_test(test_absent_engine),
       cmocka_unit_test(test_extreme_sizes),
       cmocka_unit_test(test_one_shot_sizes),
       cmocka_unit_test(test_text_truncation),

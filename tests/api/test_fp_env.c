@@ -20,6 +20,41 @@
 
 enum { RESULTS = 64 };
 
+/* Engine tiled, and its result merged with itself. */
+static void compute_tiled(struct api_call *call, double *results) {
+  sdpa_options options;
+  double output[4] = {1, 0.1, -1e-310, 3}, lse[2] = {-700, 1. / 3};
+  sdpa_problem problem = call->problem;
+  sdpa_args args = call->args;
+  assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+  options.engine = SDPA_ENGINE_TILED;
+  problem.features &= ~(uint32_t)SDPA_WEIGHTS;
+  args.weights = NULL;
+  assert_int_equal(sdpa_attention(&problem, &options, &args), SDPA_OK);
+  memcpy(results, args.output, sizeof output);
+  memcpy(results + 4, args.lse, sizeof lse);
+  assert_int_equal(sdpa_merge(&problem, NULL, output, lse, args.output, args.lse), SDPA_OK);
+  memcpy(results + 6, output, sizeof output);
+  memcpy(results + 10, lse, sizeof lse);
+}
+
+/* On other threads, too: a hash of the output's bits. */
+static void compute_in_threads(double *result) {
+  const struct api_sizes sizes = {1, 8, 8, 64, 64, 16, 16};
+  struct api_call call;
+  sdpa_options options;
+  uint64_t hash = 0;
+  api_call_init(&call, SDPA_F32, sizes, 0, 0);
+  assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+  options.engine = SDPA_ENGINE_TILED;
+  options.threads = 4;
+  assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+  for (size_t i = 0; i < call.bytes[3]; i++)
+    hash = (hash ^ ((unsigned char *)call.args.output)[i]) * 0x100000001b3; /* FNV-1a */
+  memcpy(result, &hash, sizeof hash);
+  api_call_free(&call);
+}
+
 /* Everything that computes, into one array. Scores reach subnormal weights, infinity and NaN, so
  * that flags would rise and traps fire. */
 static void compute(double *results) {
@@ -35,6 +70,8 @@ static void compute(double *results) {
   memcpy(results, call.args.output, 4 * sizeof *results);
   memcpy(results + 4, call.args.weights, 6 * sizeof *results);
   memcpy(results + 10, call.args.lse, 2 * sizeof *results);
+  compute_tiled(&call, results + 40);
+  compute_in_threads(results + 52);
   api_call_free(&call);
 
   float f[3][3] = {{0.1f, 0.3f, 0.7f}, {1e-39f, 2, 3}, {0, 0, 0}}, f_out[3][3];

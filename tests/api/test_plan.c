@@ -272,6 +272,7 @@ static void test_parallel_for(void **state) {
   sdpa_options options;
   struct api_call call;
   int calls = 0;
+  api_needs(SDPA_ENGINE_BLAS);
   assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
   options.engine = SDPA_ENGINE_BLAS;
   options.threads = 8;

@@ -24,11 +24,10 @@ static void test_query(void **state) {
   const struct api_sizes sizes = {2, 4, 2, 3, 5, 7, 6};
   api_call_init(&call, SDPA_F32, sizes, SDPA_LSE, 0);
   sdpa_plan_info info = query(&call.problem, NULL);
-  assert_int_equal(info.engine, SDPA_ENGINE_BLAS);
   assert_true(info.isa == SDPA_ISA_GENERIC || info.isa == SDPA_ISA_AVX2 ||
               info.isa == SDPA_ISA_AVX512 || info.isa == SDPA_ISA_NEON);
   assert_int_equal(info.precision, SDPA_PRECISION_FULL);
-  assert_int_equal(info.threads, 1);
+  assert_int_equal(info.threads, 1); /* too small for more */
   assert_int_equal(info.key_splits, 1);
   /* 8 heads of 15 pairs, 2 operations for each of 7 + 6 columns. */
   assert_int_equal(info.flops, 8 * 15 * 2 * 13);
@@ -42,7 +41,6 @@ static void test_query(void **state) {
   sdpa_options options;
   assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
   options.isa = SDPA_ISA_GENERIC;
-  options.engine = SDPA_ENGINE_BLAS;
   options.precision = SDPA_PRECISION_FMA;
   options.threads = INT32_MAX;
   info = query(&call.problem, &options);
@@ -54,6 +52,75 @@ static void test_query(void **state) {
   assert_int_equal(sdpa_plan_query(NULL, &info), SDPA_ERROR_NULL);
   assert_int_equal(sdpa_plan_query(plan, NULL), SDPA_ERROR_NULL);
   sdpa_plan_destroy(plan);
+  api_call_free(&call);
+}
+
+static sdpa_plan_info query_with(const struct api_call *call, uint32_t engine, uint32_t isa,
+                                 int32_t threads) {
+  sdpa_options options;
+  assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+  options.engine = engine;
+  options.isa = isa;
+  options.threads = threads;
+  return query(&call->problem, &options);
+}
+
+/* The rule of the header, whatever the machine: auto is blas where the matrix is written anyway or
+ * no SIMD kernel runs, else tiled; without a BLAS always tiled. */
+static void test_choice(void **state) {
+  (void)state;
+  static const uint32_t features[] = {0, SDPA_CAUSAL | SDPA_BIAS, SDPA_WEIGHTS, SDPA_SCORES,
+                                      SDPA_LSE};
+  static const uint32_t isas[] = {SDPA_ISA_AUTO, SDPA_ISA_GENERIC};
+  const int offers_blas = api_offers(SDPA_ENGINE_BLAS);
+  assert_true(api_offers(SDPA_ENGINE_TILED));
+  for (size_t f = 0; f < sizeof features / sizeof *features; f++) {
+    struct api_call call;
+    api_call_init(&call, SDPA_F64, api_one_head(4, 4, 8, 8), features[f], SDPA_ALIGN_TOP_LEFT);
+    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
+      for (int32_t threads = 0; threads <= 2; threads++) {
+        const sdpa_plan_info info = query_with(&call, SDPA_ENGINE_AUTO, isas[i], threads);
+        const int blas = offers_blas && ((features[f] & (SDPA_WEIGHTS | SDPA_SCORES)) ||
+                                         info.isa == SDPA_ISA_GENERIC);
+        assert_int_equal(info.engine, blas ? SDPA_ENGINE_BLAS : SDPA_ENGINE_TILED);
+        assert_int_equal(query_with(&call, SDPA_ENGINE_TILED, isas[i], threads).engine,
+                         SDPA_ENGINE_TILED);
+        if (offers_blas)
+          assert_int_equal(query_with(&call, SDPA_ENGINE_BLAS, isas[i], threads).engine,
+                           SDPA_ENGINE_BLAS);
+      }
+    }
+    api_call_free(&call);
+  }
+}
+
+/* Tasks at once: as asked, at most 256, never more than there is work for, 1 on engine blas. Parts
+ * of the keys: by the problem alone. */
+static void test_threads_and_splits(void **state) {
+  (void)state;
+  const struct api_sizes many = {4, 16, 16, 256, 64, 16, 16}, few = {1, 1, 1, 1, 20000, 64, 64};
+  struct api_call call;
+  api_call_init(&call, SDPA_F32, many, 0, 0);
+  const uint32_t tiled = SDPA_ENGINE_TILED;
+  assert_int_equal(query_with(&call, tiled, 0, 1).threads, 1);
+  assert_int_equal(query_with(&call, tiled, 0, 2).threads, 2);
+  assert_int_equal(query_with(&call, tiled, 0, 7).threads, 7);
+  const int32_t most = query_with(&call, tiled, 0, INT32_MAX).threads;
+  assert_in_range(most, 64, 256);
+  assert_int_equal(query_with(&call, tiled, 0, 256).threads, most);
+  assert_int_equal(query_with(&call, tiled, 0, 1000).threads, most);
+  assert_in_range(query_with(&call, tiled, 0, 0).threads, 1, 256);
+  if (api_offers(SDPA_ENGINE_BLAS))
+    assert_int_equal(query_with(&call, SDPA_ENGINE_BLAS, 0, 7).threads, 1);
+  api_call_free(&call);
+
+  api_call_init(&call, SDPA_F32, few, 0, 0);
+  const int32_t splits = query_with(&call, tiled, 0, 1).key_splits;
+  assert_in_range(splits, 2, 64);
+  for (int32_t threads = 2; threads <= 256; threads *= 2) {
+    assert_int_equal(query_with(&call, tiled, 0, threads).key_splits, splits);
+    assert_in_range(query_with(&call, tiled, 0, threads).threads, 2, splits);
+  }
   api_call_free(&call);
 }
 
@@ -83,26 +150,44 @@ static void check_text(text_function *function, const sdpa_plan *plan, const cha
   }
 }
 
+static void check_description(const sdpa_problem *problem, uint32_t engine, const char *holds) {
+  sdpa_options options;
+  sdpa_plan *plan;
+  assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+  options.engine = engine;
+  assert_int_equal(sdpa_plan_create(problem, &options, &plan), SDPA_OK);
+  check_text(sdpa_plan_describe, plan, holds);
+  sdpa_plan_destroy(plan);
+}
+
+/* What runs, and where auto chose: why no other engine. */
 static void test_texts(void **state) {
   (void)state;
   struct api_call call;
-  api_call_init(&call, SDPA_F32, api_one_head(2, 3, 2, 2), 0, 0);
-  sdpa_plan *plan;
-  assert_int_equal(sdpa_plan_create(&call.problem, NULL, &plan), SDPA_OK);
-  check_text(sdpa_plan_describe, plan, "blas");
-  check_text(build_info, NULL, "0.1.0");
+  api_call_init(&call, SDPA_F32, api_one_head(2, 3, 2, 2), SDPA_WEIGHTS, 0);
+  check_description(&call.problem, SDPA_ENGINE_TILED, "engine tiled");
+  if (api_offers(SDPA_ENGINE_BLAS)) {
+    check_description(&call.problem, SDPA_ENGINE_BLAS, "engine blas");
+    check_description(&call.problem, SDPA_ENGINE_AUTO, "auto, not tiled: weights");
+    call.problem.key_len = INT64_C(1) << 31;
+    call.problem.features = 0;
+    check_description(&call.problem, SDPA_ENGINE_AUTO, "auto, not");
+  } else {
+    check_description(&call.problem, SDPA_ENGINE_AUTO, "the only engine of this build");
+  }
+  check_text(build_info, NULL, "0.2.0");
+  check_text(build_info, NULL, "tiled");
   char text[4] = "xyz";
   assert_int_equal(sdpa_plan_describe(NULL, text, sizeof text), 0);
   assert_string_equal(text, "");
-  sdpa_plan_destroy(plan);
   api_call_free(&call);
 }
 
 static void test_version_and_status(void **state) {
   (void)state;
   assert_int_equal(sdpa_version(), SDPA_VERSION);
-  assert_int_equal(SDPA_VERSION, 100);
-  assert_string_equal(sdpa_version_string(), "0.1.0");
+  assert_int_equal(SDPA_VERSION, 200);
+  assert_string_equal(sdpa_version_string(), "0.2.0");
   static const sdpa_status known[] = {0, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 30, 31};
   enum { KNOWN = sizeof known / sizeof *known };
   for (int i = 0; i < KNOWN; i++) {
@@ -120,6 +205,8 @@ static void test_version_and_status(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_query),
+      cmocka_unit_test(test_choice),
+      cmocka_unit_test(test_threads_and_splits),
       cmocka_unit_test(test_texts),
       cmocka_unit_test(test_version_and_status),
   };

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void set_options(sdpa_options *options, const struct property_way *way) {
+void property_options(sdpa_options *options, struct property_way way) {
   sdpa_options_init(options, sizeof *options);
-  options->engine = way->engine;
-  options->isa = way->isa;
-  options->threads = way->threads;
+  options->engine = way.engine;
+  options->isa = way.isa;
+  options->threads = way.threads;
 }
 
 int property_ways(struct property_way ways[PROPERTY_WAYS_MAX]) {
@@ -34,7 +34,7 @@ int property_ways(struct property_way ways[PROPERTY_WAYS_MAX]) {
     sdpa_options options;
     sdpa_plan_info info = {.size = sizeof info};
     sdpa_plan *plan;
-    set_options(&options, &all[i]);
+    property_options(&options, all[i]);
     sdpa_status status = sdpa_plan_create(&spec.problem, &options, &plan);
     if (status == SDPA_ERROR_UNSUPPORTED)
       continue; /* another architecture's ISA, or an engine left out */
@@ -87,19 +87,49 @@ void property_make(struct problem_data *data, const struct problem_spec *spec) {
   if (problem_data_snapshot(data) != 0) property_fail(spec, "", "no memory for a snapshot");
 }
 
+void property_run_with(const struct problem_data *data, const struct problem_spec *spec,
+                       const sdpa_options *options, const char *name) {
+  char text[512];
+  sdpa_plan *plan = NULL;
+  sdpa_status status = sdpa_attention(&data->problem, options, &data->args);
+  if (status == SDPA_OK) return;
+  if (sdpa_problem_check(&data->problem, options, text, sizeof text) == SDPA_OK &&
+      sdpa_plan_create(&data->problem, options, &plan) == SDPA_OK)
+    sdpa_args_check(plan, &data->args, NULL, 0, text, sizeof text);
+  sdpa_plan_destroy(plan);
+  property_fail(spec, name, "%s: %s", sdpa_status_string(status), text);
+}
+
 void property_run(const struct problem_data *data, const struct problem_spec *spec,
                   struct property_way way) {
   sdpa_options options;
-  char text[512];
-  sdpa_plan *plan = NULL;
-  set_options(&options, &way);
-  sdpa_status status = sdpa_attention(&data->problem, &options, &data->args);
-  if (status == SDPA_OK) return;
-  if (sdpa_problem_check(&data->problem, &options, text, sizeof text) == SDPA_OK &&
-      sdpa_plan_create(&data->problem, &options, &plan) == SDPA_OK)
-    sdpa_args_check(plan, &data->args, NULL, 0, text, sizeof text);
-  sdpa_plan_destroy(plan);
-  property_fail(spec, way.name, "%s: %s", sdpa_status_string(status), text);
+  property_options(&options, way);
+  property_run_with(data, spec, &options, way.name);
+}
+
+void property_narrow(const struct problem_data *data, int64_t b, int64_t h,
+                     struct problem_data *one) {
+  const int64_t kv_head = h / (data->problem.query_heads / data->problem.kv_heads);
+  const size_t scalars = (size_t)h * problem_type_bytes(problem_compute_type(&data->problem));
+  void *at[PROBLEM_TENSORS] = {NULL};
+  sdpa_args *args = &one->args;
+  *one = *data;
+  one->problem.batch = one->problem.query_heads = one->problem.kv_heads = 1;
+  for (int t = 0; t < PROBLEM_TENSORS; t++) {
+    const int64_t head = t == PROBLEM_KEY || t == PROBLEM_VALUE ? kv_head : h;
+    if (!problem_declares(&data->problem, (enum problem_tensor)t)) continue;
+    at[t] = problem_data_at(data, (enum problem_tensor)t, b, head, 0, 0);
+    one->block[t].origin = at[t];
+  }
+  args->query = at[PROBLEM_QUERY], args->key = at[PROBLEM_KEY], args->value = at[PROBLEM_VALUE];
+  args->mask = at[PROBLEM_MASK], args->bias = at[PROBLEM_BIAS];
+  args->output = at[PROBLEM_OUTPUT], args->weights = at[PROBLEM_WEIGHTS];
+  args->scores = at[PROBLEM_SCORES], args->lse = at[PROBLEM_LSE];
+  if (args->alibi_slopes) args->alibi_slopes = (const char *)args->alibi_slopes + scalars;
+  if (args->sinks) args->sinks = (const char *)args->sinks + scalars;
+  if (args->key_lens) args->key_lens += b;
+  if (args->query_lens) args->query_lens += b;
+  if (args->offsets) args->offsets += b;
 }
 
 void property_fail(const struct problem_spec *spec, const char *isa, const char *format, ...) {

@@ -46,6 +46,15 @@ void property_make(struct problem_data *data, const struct problem_spec *spec);
 void property_run(const struct problem_data *data, const struct problem_spec *spec,
                   struct property_way way);
 
+/* The way's options, and a call with such options changed; `name` is for the failure. */
+void property_options(sdpa_options *options, struct property_way way);
+void property_run_with(const struct problem_data *data, const struct problem_spec *spec,
+                       const sdpa_options *options, const char *name);
+
+/* The problem of one head of one batch entry, on the same memory; not to be freed. */
+void property_narrow(const struct problem_data *data, int64_t b, int64_t h,
+                     struct problem_data *one);
+
 /* Ends the test: the problem string and what is wrong. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4), noreturn))

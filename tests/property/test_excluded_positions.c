@@ -55,31 +55,6 @@ static void test_excluded(void **state) {
   assert_true(planted >= 100 * problems);
 }
 
-/* The problem of one head of one batch entry, in place. */
-static void narrow(const struct problem_data *data, int64_t b, int64_t h,
-                   struct problem_data *one) {
-  sdpa_problem *p = &one->problem;
-  int64_t kv_head = h / (data->problem.query_heads / data->problem.kv_heads);
-  size_t scalar = problem_type_bytes(problem_compute_type(&data->problem));
-  *one = *data;
-  p->batch = p->query_heads = p->kv_heads = 1;
-  one->args.query = problem_data_at(data, PROBLEM_QUERY, b, h, 0, 0);
-  one->args.key = problem_data_at(data, PROBLEM_KEY, b, kv_head, 0, 0);
-  one->args.value = problem_data_at(data, PROBLEM_VALUE, b, kv_head, 0, 0);
-  if (data->args.output) one->args.output = problem_data_at(data, PROBLEM_OUTPUT, b, h, 0, 0);
-  if (data->args.mask) one->args.mask = problem_data_at(data, PROBLEM_MASK, b, h, 0, 0);
-  if (data->args.bias) one->args.bias = problem_data_at(data, PROBLEM_BIAS, b, h, 0, 0);
-  if (data->args.weights) one->args.weights = problem_data_at(data, PROBLEM_WEIGHTS, b, h, 0, 0);
-  if (data->args.scores) one->args.scores = problem_data_at(data, PROBLEM_SCORES, b, h, 0, 0);
-  if (data->args.lse) one->args.lse = problem_data_at(data, PROBLEM_LSE, b, h, 0, 0);
-  if (data->args.alibi_slopes)
-    one->args.alibi_slopes = (const char *)data->args.alibi_slopes + (size_t)h * scalar;
-  if (data->args.sinks) one->args.sinks = (const char *)data->args.sinks + (size_t)h * scalar;
-  if (data->args.key_lens) one->args.key_lens += b;
-  if (data->args.query_lens) one->args.query_lens += b;
-  if (data->args.offsets) one->args.offsets += b;
-}
-
 /* Every head of every batch entry alone gives the bits that it gives among the others. */
 static void test_one_by_one(void **state) {
   (void)state;
@@ -100,7 +75,7 @@ static void test_one_by_one(void **state) {
       for (int64_t b = 0; b < spec.problem.batch; b++) {
         for (int64_t h = 0; h < spec.problem.query_heads; h++) {
           struct problem_data one;
-          narrow(&data, b, h, &one);
+          property_narrow(&data, b, h, &one);
           property_run(&one, &spec, ways[k]);
         }
       }

@@ -8,10 +8,13 @@
 
 #include <string.h>
 
-/* Vector lengths of f64 and f32 from SSE to AVX-512 and their unrolled multiples; 128 is beyond the
- * largest vector step of any kernel, and a block of query rows. */
-enum { ROW_BLOCK = 256 }; /* query rows whose scores engine blas holds at once */
-static const int64_t library_edges[] = {4, 8, 16, 32, 64, 128};
+/* Blocks of the engines: query rows whose scores `blas` holds at once; keys of a tile of `tiled`,
+ * and keys of the parts into which it cuts those of few queries. */
+enum { ROW_BLOCK = 256, KEY_TILE = 128, KEY_SPLIT = 2048 };
+
+/* Vector lengths of f64 and f32 from SSE to AVX-512, twice and three times those (the query panels
+ * of `tiled`, which holds up to half a vector of queries by rows), and a tile of keys. */
+static const int64_t library_edges[] = {4, 6, 8, 12, 16, 24, 32, 48, 64, KEY_TILE};
 
 static int one_in(struct numpy_rng *rng, uint64_t n) {
   return numpy_rng_below(rng, n) == 0;
@@ -32,6 +35,45 @@ static int64_t draw_size(struct numpy_rng *rng, const struct random_problem_opti
   return one_in(rng, 4) ? between(rng, 1, 40) : between(rng, 1, 16);
 }
 
+static int64_t work_of(const sdpa_problem *p) {
+  return p->batch * p->query_heads * p->query_len * p->key_len * (p->key_dim + p->value_dim);
+}
+
+/* Sizes at a block's edge that the bound of the work would hardly leave: small in all else. */
+static void draw_long(struct numpy_rng *rng, sdpa_problem *problem) {
+  const int rows = one_in(rng, 2), split = !rows && one_in(rng, 8);
+  const int64_t most = split ? 3 : 6;
+  problem->batch = problem->kv_heads = 1;
+  problem->query_heads = between(rng, 1, 2);
+  problem->key_dim = between(rng, 1, most);
+  problem->value_dim = between(rng, 1, most);
+  if (rows) {
+    problem->query_len = ROW_BLOCK * between(rng, 1, 2) + between(rng, -1, 1);
+    problem->key_len = between(rng, 1, 12);
+  } else if (split) {
+    problem->query_len = between(rng, 1, 10);
+    problem->key_len = KEY_SPLIT * between(rng, 1, 2) + between(rng, -1, 1);
+  } else {
+    problem->query_len = between(rng, 1, 10);
+    problem->key_len = KEY_TILE * between(rng, 1, 2) + between(rng, -1, 1);
+  }
+}
+
+/* Doubles sizes until the work is at least `least`. */
+static void grow_sizes(struct numpy_rng *rng, int64_t least, sdpa_problem *problem) {
+  const int few = one_in(rng, 3); /* queries: then the keys grow */
+  int64_t *const sizes[] = {&problem->key_len, &problem->key_dim, &problem->value_dim,
+                            &problem->query_len, &problem->batch};
+  if (problem->kv_heads == 0) problem->kv_heads = problem->query_heads = 1;
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    if (*sizes[i] == 0) *sizes[i] = 1;
+  if (few) problem->key_len += KEY_SPLIT * between(rng, 1, 2) - 1;
+  while (work_of(problem) < least) {
+    int64_t *size = sizes[numpy_rng_below(rng, few ? 3 : 4)];
+    *size += *size + (int64_t)numpy_rng_below(rng, 2);
+  }
+}
+
 static void draw_sizes(struct numpy_rng *rng, const struct random_problem_options *options,
                        sdpa_problem *problem) {
   int64_t groups = between(rng, 1, 3);
@@ -42,17 +84,16 @@ static void draw_sizes(struct numpy_rng *rng, const struct random_problem_option
   problem->batch = one_in(rng, 100) ? 0 : between(rng, 1, 3);
   problem->kv_heads = one_in(rng, 100) ? 0 : between(rng, 1, 3);
   problem->query_heads = problem->kv_heads * groups;
-  if (one_in(rng, 25)) {
-    problem->query_len = ROW_BLOCK * between(rng, 1, 2) + between(rng, -1, 1);
-    problem->key_len = between(rng, 1, 24);
-    problem->key_dim = between(rng, 1, 12);
-    problem->value_dim = between(rng, 1, 12);
-    problem->batch = 1;
+  if (options->least_work > 0) {
+    grow_sizes(rng, options->least_work, problem);
+    return;
   }
-  for (;;) {
-    int64_t work = problem->batch * problem->query_heads * problem->query_len * problem->key_len *
-                   (problem->key_dim + problem->value_dim);
-    if (work <= options->most_work || (problem->query_len <= 1 && problem->key_len <= 1)) return;
+  if (one_in(rng, 12)) {
+    draw_long(rng, problem);
+    return;
+  }
+  while (work_of(problem) > options->most_work &&
+         (problem->query_len > 1 || problem->key_len > 1)) {
     if (problem->batch > 1)
       problem->batch--;
     else if (problem->query_heads > 1)
@@ -168,11 +209,12 @@ static void draw_strides(struct numpy_rng *rng, sdpa_problem *problem) {
 void random_problem(uint64_t seed, const struct random_problem_options *options,
                     struct problem_spec *spec) {
   struct random_problem_options used = {library_edges,
-                                        sizeof library_edges / sizeof library_edges[0], 150000};
+                                        sizeof library_edges / sizeof library_edges[0], 150000, 0};
   struct numpy_rng rng;
   sdpa_problem *problem = &spec->problem;
   if (options && options->edges) used.edges = options->edges, used.n_edges = options->n_edges;
   if (options && options->most_work > 0) used.most_work = options->most_work;
+  if (options && options->least_work > 0) used.least_work = options->least_work;
   numpy_rng_seed(&rng, seed);
   memset(spec, 0, sizeof *spec);
   spec->seed = seed;
@@ -201,7 +243,7 @@ static sdpa_strides wild_strides(struct numpy_rng *rng) {
 }
 
 void random_problem_wild(uint64_t seed, struct problem_spec *spec) {
-  static const struct random_problem_options any = {NULL, 0, INT64_C(1) << 40};
+  static const struct random_problem_options any = {NULL, 0, INT64_C(1) << 40, 0};
   struct numpy_rng rng;
   sdpa_problem *problem = &spec->problem;
   random_problem(seed, &any, spec);

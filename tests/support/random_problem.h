@@ -5,9 +5,11 @@
  * One seed gives one spec, on every machine. Options, types, strides and sizes are drawn apart from
  * each other, so that every pair of options occurs. A fifth of the sizes lie at an edge of the
  * library's blocks - 1, 0 or + 1, one in 60 is 0, the others are small; together they are bounded,
- * so that thousands of problems take seconds. At least half of the tensors are not contiguous:
- * other orders of dimensions, gaps, column strides other than 1, negative strides, and for inputs
- * broadcasts and rows that overlap. Outputs never overlap.
+ * so that thousands of problems take seconds. One problem in 24 has as many rows as a block of
+ * engine blas or two, one as many keys as a tile or two of engine tiled, one in 200 as many as one
+ * or two of the parts into which it cuts the keys of few queries. At least half of the tensors are
+ * not contiguous: other orders of dimensions, gaps, column strides other than 1, negative strides,
+ * and for inputs broadcasts and rows that overlap. Outputs never overlap.
  */
 #ifndef RANDOM_PROBLEM_H
 #define RANDOM_PROBLEM_H
@@ -17,10 +19,12 @@
 #include "problem_string.h"
 
 struct random_problem_options {
-  const int64_t *edges; /* block edges for sizes; NULL: vector and row blocks of the library */
+  const int64_t *edges; /* block edges for sizes; NULL: those of the library */
   int n_edges;
-  int64_t
-      most_work; /* bound of batch x heads x queries x keys x (key_dim + value_dim); 0: 150000 */
+  /* Work is batch x heads x queries x keys x (key_dim + value_dim). most_work bounds it (0: 150000;
+   * a few problems with long rows or many of them pass it); least_work, if it is not 0, makes every
+   * problem at least that large instead, and no size 0. */
+  int64_t most_work, least_work;
 };
 
 /* options NULL: the defaults. The spec carries the seed. */

@@ -1,0 +1,187 @@
+/* test_thread_bits.c - threads, their order, and the neighbours of a row change no bit (rule 19)
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Problems large enough for engine tiled to work on several threads, a third of them with so many
+ * keys that these are cut into parts. The bits of one thread are what every other number of
+ * threads, a caller's loop that runs its tasks last to first, and each head by itself must give;
+ * and each head among others whose data are replaced.
+ */
+#include "property_support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "live_elements.h"
+#include "random_problem.h"
+
+enum { PROBLEMS = 120, LEAST_WORK = 2400000 };
+
+/* What came out, over all problems. */
+struct tally {
+  int64_t threaded, split, loops;
+};
+
+static void begin(int64_t i, struct problem_spec *spec, struct problem_data *data) {
+  static const struct random_problem_options large = {NULL, 0, 0, LEAST_WORK};
+  property_problem(i, spec);
+  if (!getenv("SDPA_PROPERTY_PROBLEM")) random_problem(spec->seed, &large, spec);
+  property_make(data, spec);
+}
+
+static void backwards(void *ctx, int64_t n_tasks, sdpa_task task, void *arg) {
+  ++*(int64_t *)ctx;
+  for (int64_t i = n_tasks; i-- > 0;) task(arg, i);
+}
+
+static unsigned char *bits_with(struct problem_data *data, const struct problem_spec *spec,
+                                const struct property_way *way, const sdpa_options *options) {
+  unsigned char *bits;
+  problem_data_restore(data, 1);
+  property_run_with(data, spec, options, way->name);
+  property_output_bits(data, &bits);
+  return bits;
+}
+
+static void count_plan(const struct problem_spec *spec, const sdpa_options *options,
+                       struct tally *tally) {
+  sdpa_plan_info info = {.size = sizeof info};
+  sdpa_plan *plan;
+  assert_int_equal(sdpa_plan_create(&spec->problem, options, &plan), SDPA_OK);
+  assert_int_equal(sdpa_plan_query(plan, &info), SDPA_OK);
+  sdpa_plan_destroy(plan);
+  tally->threaded += info.threads > 1;
+  tally->split += info.key_splits > 1;
+}
+
+/* Engine tiled's ways among all. */
+static int tiled_ways(struct property_way ways[PROPERTY_WAYS_MAX]) {
+  int n = property_ways(ways), kept = 0;
+  for (int k = 0; k < n; k++)
+    if (ways[k].engine == SDPA_ENGINE_TILED) ways[kept++] = ways[k];
+  assert_true(kept > 0);
+  return kept;
+}
+
+static void test_threads(void **state) {
+  (void)state;
+  static const int32_t threads[] = {1, 2, 3, 7, 7};
+  enum { COUNTS = sizeof threads / sizeof *threads };
+  struct property_way ways[PROPERTY_WAYS_MAX];
+  struct tally tally = {0, 0, 0};
+  const int n_ways = tiled_ways(ways);
+  const int64_t problems = property_count(PROBLEMS);
+  for (int64_t i = 0; i < problems; i++) {
+    struct problem_spec spec;
+    struct problem_data data;
+    begin(i, &spec, &data);
+    for (int k = 0; k < n_ways; k++) {
+      unsigned char *first = NULL, *bits = NULL;
+      for (int t = 0; t < COUNTS; t++) {
+        sdpa_options options;
+        property_options(&options, ways[k]);
+        options.threads = threads[t];
+        if (t == COUNTS - 1) {
+          options.parallel_for = backwards;
+          options.parallel_ctx = &tally.loops;
+        }
+        if (t == 1) count_plan(&spec, &options, &tally);
+        bits = bits_with(&data, &spec, &ways[k], &options);
+        if (t == 0) {
+          first = bits;
+          continue;
+        }
+        property_same_bits(&data, &spec, ways[k].name, first, bits,
+                           t == COUNTS - 1 ? "a loop that runs backwards" : "a number of threads");
+        free(bits);
+      }
+      free(first);
+    }
+    problem_data_free(&data);
+  }
+  printf("%lld problems with %d ISAs: %lld on several threads, %lld with keys in parts\n",
+         (long long)problems, n_ways, (long long)tally.threaded, (long long)tally.split);
+  if (problems < PROBLEMS) return;
+  assert_true(tally.threaded > problems * n_ways * 2 / 3);
+  assert_true(tally.split > problems * n_ways / 8);
+  assert_true(tally.loops > problems * n_ways * 2 / 3);
+}
+
+/* Each head alone on one thread against all of them on seven. */
+static void test_heads_alone(void **state) {
+  (void)state;
+  struct property_way ways[PROPERTY_WAYS_MAX];
+  const int n_ways = tiled_ways(ways);
+  for (int64_t i = 0; i < property_count(PROBLEMS); i++) {
+    struct problem_spec spec;
+    struct problem_data data;
+    begin(i, &spec, &data);
+    for (int k = 0; k < n_ways; k++) {
+      unsigned char *together, *alone;
+      sdpa_options options;
+      property_options(&options, ways[k]);
+      options.threads = 7;
+      together = bits_with(&data, &spec, &ways[k], &options);
+      options.threads = 1;
+      problem_data_restore(&data, 1);
+      for (int64_t b = 0; b < spec.problem.batch; b++) {
+        for (int64_t h = 0; h < spec.problem.query_heads; h++) {
+          struct problem_data one;
+          property_narrow(&data, b, h, &one);
+          property_run_with(&one, &spec, &options, ways[k].name);
+        }
+      }
+      property_output_bits(&data, &alone);
+      property_same_bits(&data, &spec, ways[k].name, together, alone, "leaving out other heads");
+      free(together);
+      free(alone);
+    }
+    problem_data_free(&data);
+  }
+}
+
+/* The bits of one head, with garbage in what only the others read. */
+static void test_other_data(void **state) {
+  (void)state;
+  struct property_way ways[PROPERTY_WAYS_MAX];
+  const int n_ways = tiled_ways(ways);
+  int64_t planted = 0, problems = property_count(PROBLEMS / 4);
+  for (int64_t i = 0; i < problems; i++) {
+    struct problem_spec spec;
+    struct problem_data data, one;
+    struct live_elements live;
+    struct numpy_rng rng;
+    begin(i, &spec, &data);
+    numpy_rng_seed(&rng, spec.seed);
+    const int64_t b = (int64_t)numpy_rng_below(&rng, (uint64_t)spec.problem.batch);
+    const int64_t h = (int64_t)numpy_rng_below(&rng, (uint64_t)spec.problem.query_heads);
+    live_elements_make(&live, &data, b, h, 0);
+    property_narrow(&data, b, h, &one);
+    for (int k = 0; k < n_ways; k++) {
+      unsigned char *before, *after;
+      sdpa_options options;
+      property_options(&options, ways[k]);
+      options.threads = 3;
+      problem_data_restore(&data, 0);
+      property_run_with(&data, &spec, &options, ways[k].name);
+      property_output_bits(&one, &before);
+      planted += live_elements_plant(&live, &data, &rng);
+      property_run_with(&data, &spec, &options, ways[k].name);
+      property_output_bits(&one, &after);
+      property_same_bits(&one, &spec, ways[k].name, before, after, "the data of other heads");
+      free(before);
+      free(after);
+    }
+    live_elements_free(&live);
+    problem_data_free(&data);
+  }
+  printf("%lld elements of garbage in %lld problems\n", (long long)planted, (long long)problems);
+  assert_true(planted >= 100 * problems);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads),
+                                     cmocka_unit_test(test_heads_alone),
+                                     cmocka_unit_test(test_other_data)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
