@@ -27,8 +27,18 @@ sdpa_status sdpai_struct_read(const char *name, const void *source, uint32_t siz
   *view = source;
   if (size < full) {
     memcpy(copy, source, size);
+    memset((char *)copy + size, 0, full - size);
     *view = copy;
   }
+  return SDPA_OK;
+}
+
+sdpa_status sdpai_struct_init(void *object, size_t size, size_t baseline) {
+  if (!object) return SDPA_ERROR_NULL;
+  if (size < baseline || size > UINT32_MAX) return SDPA_ERROR_STRUCT_SIZE;
+  memset(object, 0, size);
+  const uint32_t stored = (uint32_t)size;
+  memcpy(object, &stored, sizeof stored);
   return SDPA_OK;
 }
 
@@ -82,7 +92,6 @@ sdpa_status sdpai_problem_read(const sdpa_problem *problem, struct sdpai_problem
     return sdpai_fail(report, SDPA_ERROR_NULL,
                       "problem is NULL; expected a pointer to an sdpa_problem");
   sdpa_problem copy;
-  if (problem->size < sizeof copy) memset(&copy, 0, sizeof copy);
   const void *view = NULL;
   sdpa_status status = sdpai_struct_read("sdpa_problem", problem, problem->size,
                                          SDPAI_PROBLEM_BASELINE, sizeof copy, &copy, &view, report);

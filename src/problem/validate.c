@@ -23,7 +23,7 @@ static sdpa_status check_features(const sdpa_problem *p, struct sdpai_report *re
         "SDPA_NO_OUTPUT",
         (unsigned)p->features, (unsigned)unknown);
   if (p->reserved0 != 0)
-    return sdpai_fail(report, SDPA_ERROR_VALUE, "reserved0 is %u; expected 0",
+    return sdpai_fail(report, SDPA_ERROR_VALUE, "problem.reserved0 is %u; expected 0",
                       (unsigned)p->reserved0);
   if ((p->features & SDPA_NO_OUTPUT) && !(p->features & (SDPA_WEIGHTS | SDPA_LSE | SDPA_SCORES)))
     return sdpai_fail(
@@ -241,13 +241,13 @@ static sdpa_status check_span(const char *field, const int64_t size[4], const in
           "%s.%s is %lld along a dimension of %lld; expected bytes that fit in ptrdiff_t", field,
           names[i], (long long)stride[i], (long long)size[i]);
   }
-  int64_t span;
-  if (!sdpai_checked_add(high, 1, &span) || !sdpai_checked_mul(low, -1, &low) ||
-      !sdpai_checked_add(span, low, &span) || !sdpai_checked_mul(span, (int64_t)element, &span) ||
+  int64_t span, below;
+  if (!sdpai_checked_add(high, 1, &span) || !sdpai_checked_mul(low, -1, &below) ||
+      !sdpai_checked_add(span, below, &span) || !sdpai_checked_mul(span, (int64_t)element, &span) ||
       span > PTRDIFF_MAX)
     return sdpai_fail(report, SDPA_ERROR_OVERFLOW,
-                      "%s spans elements -%lld to %lld; expected bytes that fit in ptrdiff_t",
-                      field, (long long)low, (long long)high);
+                      "%s spans elements %lld to %lld; expected bytes that fit in ptrdiff_t", field,
+                      (long long)low, (long long)high);
   return SDPA_OK;
 }
 
