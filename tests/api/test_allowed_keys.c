@@ -47,6 +47,8 @@ static const struct picture pictures[] = {
     {SDPA_WINDOW, SDPA_ALIGN_OFFSET, 2, 3, 0, 0, FAR, 0, 0, "... ..."},
     {SDPA_WINDOW, SDPA_ALIGN_OFFSET, 2, 3, FAR, FAR, 1, 0, 0, "xxx xxx"},
     {SDPA_WINDOW, SDPA_ALIGN_OFFSET, 2, 3, -1, FAR, -FAR - 1, 0, 0, "... x.."},
+    {SDPA_WINDOW, SDPA_ALIGN_OFFSET, 3, 3, FAR, -1, FAR, 0, 0, "xxx .xx ..x"},
+    {SDPA_WINDOW, SDPA_ALIGN_OFFSET, 3, 3, FAR - 1, FAR, FAR, 0, 0, ".xx ..x ..."},
     {SDPA_CAUSAL, SDPA_ALIGN_OFFSET, 2, 3, 0, 0, FAR, 0, 0, "xxx xxx"},
     {SDPA_CAUSAL, SDPA_ALIGN_OFFSET, 2, 3, 0, 0, -FAR - 1, 0, 0, "... ..."},
     /* lengths: keys end, rows end, only bottom-right follows them */

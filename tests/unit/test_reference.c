@@ -194,6 +194,9 @@ static void test_allowed(void **state) {
   assert_allowed("f64:q1:k3:d1:scale=0:weights:win=9223372036854775807,9223372036854775807:"
                  "align-at=9223372036854775807",
                  1, 3, (const char *[]){"xxx"});
+  assert_allowed("f64:q2:k3:d1:scale=0:weights:win=9223372036854775806,-1:"
+                 "align-at=9223372036854775807",
+                 2, 3, (const char *[]){".xx", "..x"});
   assert_allowed("f64:b2:q3:k4:d1:scale=0:weights:causal-br:lens=[3,1]:qlens=[2,3]", 6, 4,
                  (const char *[]){"xx..", "xxx.", "....", "....", "....", "x..."});
   assert_allowed("f64:b2:q2:k3:d1:scale=0:weights:causal-at=[1,0]", 4, 3,
