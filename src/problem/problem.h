@@ -27,6 +27,7 @@ struct sdpai_problem {
   double scale, softcap;             /* in the compute type; softcap 0: off */
   int64_t window_left, window_right; /* -1: unbounded; causal is window_right 0 */
   int64_t offset;
+  /* Along a dimension of one element, and in all of an empty or undeclared tensor: 0, col 1. */
   sdpa_strides query, key, value, output, mask, bias, weights, scores, lse;
 };
 

@@ -18,7 +18,24 @@
 
 #include <sdpa/sdpa.h>
 
-enum { API_TENSORS = 14 };
+/* The tensors and arrays of a call, as in struct sdpa_args. */
+enum {
+  API_QUERY,
+  API_KEY,
+  API_VALUE,
+  API_OUTPUT,
+  API_MASK,
+  API_BIAS,
+  API_SLOPES,
+  API_SINKS,
+  API_KEY_LENS,
+  API_QUERY_LENS,
+  API_OFFSETS,
+  API_WEIGHTS,
+  API_SCORES,
+  API_LSE,
+  API_TENSORS
+};
 
 /* What the features declare is allocated and set in args; the rest of args is NULL. */
 struct api_call {

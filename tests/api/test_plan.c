@@ -103,8 +103,8 @@ static void test_workspace(void **state) {
                      SDPA_OK);
     assert_string_equal(text, "");
     assert_int_equal(sdpa_execute(plan, &call.args, workspace, bytes), SDPA_OK);
-    assert_memory_equal(call.args.output, reference.args.output, call.bytes[3]);
-    assert_memory_equal(call.args.weights, reference.args.weights, call.bytes[11]);
+    assert_memory_equal(call.args.output, reference.args.output, call.bytes[API_OUTPUT]);
+    assert_memory_equal(call.args.weights, reference.args.weights, call.bytes[API_WEIGHTS]);
     free(workspace);
     sdpa_plan_destroy(plan);
     api_call_free(&reference);
@@ -299,9 +299,9 @@ static void *work(void *arg) {
   sdpa_plan_workspace(worker->plan, &bytes, &alignment);
   if (worker->with_workspace && posix_memalign(&workspace, alignment, bytes)) worker->failures++;
   for (int i = 0; i < ROUNDS; i++) {
-    memset(worker->call.args.output, 0, worker->call.bytes[3]);
+    memset(worker->call.args.output, 0, worker->call.bytes[API_OUTPUT]);
     if (sdpa_execute(worker->plan, &worker->call.args, workspace, bytes) != SDPA_OK ||
-        memcmp(worker->call.args.output, worker->expected, worker->call.bytes[3]) != 0)
+        memcmp(worker->call.args.output, worker->expected, worker->call.bytes[API_OUTPUT]) != 0)
       worker->failures++;
   }
   free(workspace);

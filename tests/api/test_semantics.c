@@ -100,7 +100,7 @@ static void test_rule_3_alibi(void **state) {
     struct api_call call;
     const struct api_sizes sizes = {1, 2, 1, 3, 3, 1, 1};
     api_call_init(&call, type, sizes, SDPA_ALIBI | STATS, SDPA_ALIGN_NONE);
-    memset(api_query(&call), 0, call.bytes[0]);
+    memset(api_query(&call), 0, call.bytes[API_QUERY]);
     api_put(type, api_slopes(&call), 0, log(2));
     api_put(type, api_slopes(&call), 1, -log(2));
     api_run(&call);
