@@ -26,7 +26,8 @@ sdpa_status sdpai_plan_check(const struct sdpa_plan *plan, const sdpa_args *args
   if (status != SDPA_OK || !workspace) return status;
   if (bytes < plan->workspace)
     return sdpai_fail(report, SDPA_ERROR_WORKSPACE,
-                      "workspace has %zu bytes; expected at least %zu", bytes, plan->workspace);
+                      "bytes is %zu; expected at least %zu, what sdpa_plan_workspace() tells",
+                      bytes, plan->workspace);
   if ((uintptr_t)workspace % SDPAI_ARENA_ALIGNMENT != 0)
     return sdpai_fail(report, SDPA_ERROR_ALIGNMENT,
                       "workspace is %p; expected a multiple of %d bytes", workspace,

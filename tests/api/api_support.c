@@ -4,8 +4,10 @@
  */
 #include "api_support.h"
 
+#include <ctype.h>
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,6 +219,14 @@ void api_assert_all_near(uint32_t type, const void *actual, int64_t n, const dou
 }
 
 void api_assert_says(const char *text, const char *field, const char *value) {
-  if (!strstr(text, field)) fail_msg("\"%s\" does not name %s", text, field);
-  if (value && !strstr(text, value)) fail_msg("\"%s\" does not tell the value %s", text, value);
+  char words[256];
+  snprintf(words, sizeof words, "%s%s%s", field, value ? " is " : "", value ? value : "");
+  const size_t length = strlen(words);
+  for (const char *at = strstr(text, words); at; at = strstr(at + 1, words)) {
+    const char after = at[length];
+    if (at != text && (isalnum((unsigned char)at[-1]) || at[-1] == '_')) continue;
+    if (value ? !isalnum((unsigned char)after) : !isalnum((unsigned char)after) && after != '_')
+      return;
+  }
+  fail_msg("\"%s\" does not say \"%s\"", text, words);
 }

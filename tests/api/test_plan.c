@@ -93,9 +93,9 @@ static void test_workspace(void **state) {
                      SDPA_ERROR_WORKSPACE);
     char number[32];
     snprintf(number, sizeof number, "%zu", bytes - 1);
-    api_assert_says(text, "workspace", number);
+    api_assert_says(text, "bytes", number);
     snprintf(number, sizeof number, "%zu", bytes);
-    api_assert_says(text, "workspace", number);
+    api_assert_says(text, number, NULL);
     assert_int_equal(sdpa_execute(plan, &call.args, workspace, 0), SDPA_ERROR_WORKSPACE);
     api_assert_untouched(&call);
 
@@ -122,10 +122,11 @@ static void test_workspace_alignment(void **state) {
   assert_int_equal(sdpa_plan_workspace(plan, &bytes, &alignment), SDPA_OK);
   char *block = aligned_workspace(bytes + alignment, alignment);
   for (size_t shift = 1; shift < alignment; shift++) {
-    char text[256];
+    char text[256], address[32];
     assert_int_equal(sdpa_args_check(plan, &call.args, block + shift, bytes, text, sizeof text),
                      SDPA_ERROR_ALIGNMENT);
-    api_assert_says(text, "workspace", NULL);
+    snprintf(address, sizeof address, "%p", (const void *)(block + shift));
+    api_assert_says(text, "workspace", address);
     assert_int_equal(sdpa_execute(plan, &call.args, block + shift, bytes), SDPA_ERROR_ALIGNMENT);
   }
   api_assert_untouched(&call);
