@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A kernel is pure arithmetic on contiguous rows: it cannot fail, allocate, start a thread or read
- * past either end of a buffer. Kernels run in the default floating-point environment (the api layer
+ * A kernel is pure arithmetic, the row_ ones on contiguous rows, the product_ ones on matrices with
+ * leading dimensions: it cannot fail, allocate, start a thread or read past either end of a buffer. Kernels run in the default floating-point environment (the api layer
  * sets it). Every kernel of an ISA is declared, registered and tested from one line of
  * kernel_list.def.
  */
@@ -39,12 +39,13 @@ struct sdpai_score_f64 {
  *             as t converted to T (not summed up in T). Returns the largest score, -inf if n =
  *             0; a NaN may be lost or returned.
  *
- * row_exp     out[t] = exp(scale * x[t] - max), with one rounding before exp where the ISA has
- *             FMA, and returns the sum of out. x and out are the same row or do not overlap. exp
- *             is within 2 ulp where its result is normal; a result below the smallest normal
- *             number is 0 (so -inf gives exactly 0 and no subnormal weight slows the product
- *             with V down); above the largest it is +inf; NaN stays NaN. Several partial sums
- *             are added in a fixed order that depends on n alone.
+ * row_exp     out[t] = exp(scale * x[t] - max), and returns the sum of out. scale * x is rounded
+ *             before max is subtracted, so that the largest score gives exactly exp(0), however
+ *             large it is. x and out are the same row or do not overlap. exp is within 2 ulp
+ *             where its result is normal; a result below the smallest normal number is 0 (so -inf
+ *             gives exactly 0 and no subnormal weight slows the product with V down); above the
+ *             largest it is +inf; NaN stays NaN. Several partial sums are added in a fixed order
+ *             that depends on n alone.
  *
  * row_scale   x[t] = x[t] * factor, in place.
  *

@@ -46,7 +46,8 @@ static int row_sizes[ROW_SIZES];
   check_row_scores_softcaps_##type(kernel);                                                        \
   check_row_scores_excluded_##type(kernel)
 #define CHECK_row_exp(type, kernel, isa)                                                           \
-  check_row_exp_##type(kernel, isa);                                                               \
+  check_row_exp_##type(kernel);                                                                    \
+  check_row_exp_largest_##type(kernel);                                                            \
   check_row_exp_order_##type(kernel);                                                              \
   check_row_exp_special_##type(kernel)
 #define CHECK_row_scale(type, kernel, isa)            check_row_scale_##type(kernel)
