@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A kernel is pure arithmetic, the row_ ones on contiguous rows, the product_ ones on matrices with
- * leading dimensions: it cannot fail, allocate, start a thread or read past either end of a buffer. Kernels run in the default floating-point environment (the api layer
- * sets it). Every kernel of an ISA is declared, registered and tested from one line of
- * kernel_list.def.
+ * leading dimensions: it cannot fail, allocate, start a thread or read past either end of a buffer.
+ * Kernels run in the default floating-point environment (the api layer sets it). Every kernel of an
+ * ISA is declared, registered and tested from one line of kernel_list.def.
  */
 #ifndef SDPAI_KERNELS_H
 #define SDPAI_KERNELS_H
