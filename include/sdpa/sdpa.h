@@ -482,7 +482,7 @@ typedef struct sdpa_plan_info {
   uint32_t precision; /* SDPA_PRECISION_... */
   int32_t threads;    /* most tasks of the library's own at once; 1 for engine blas */
   int32_t key_splits; /* parts a row's keys are cut into; depends on the problem only */
-  int64_t flops; /* of the two products: 2 * pairs * (key_dim + value_dim), without value_dim
+  int64_t flops;      /* of the two products: 2 * pairs * (key_dim + value_dim), without value_dim
                     where there is no output. pairs: what causal and window leave of batch *
                     query_heads * query_len * key_len; lengths, mask, bias and offsets per batch
                     entry, which only the args tell, exclude none. INT64_MAX where it is larger */
