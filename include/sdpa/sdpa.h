@@ -483,12 +483,13 @@ typedef struct sdpa_plan_info {
   int32_t threads;    /* most tasks of the library's own at once; 1 for engine blas */
   int32_t key_splits; /* parts a row's keys are cut into; depends on the problem only */
   int64_t flops;      /* of the two products: 2 * pairs * (key_dim + value_dim), without value_dim
-                    where there is no output. pairs: what causal and window leave of batch *
-                    query_heads * query_len * key_len; lengths, mask, bias and offsets per batch
-                    entry, which only the args tell, exclude none. INT64_MAX where it is larger */
-  int64_t bytes; /* every element of every tensor that is read or written, once: whole shapes, also
-                    with lengths; a dimension along which an input has stride 0 counts as 1.
-                    INT64_MAX likewise */
+                         where there is no output. pairs: what causal and window leave of batch *
+                         query_heads * query_len * key_len; lengths, mask, bias and offsets per
+                         batch entry, which only the args tell, exclude none. INT64_MAX where it
+                         is larger */
+  int64_t bytes;      /* every element of every tensor that is read or written, once: whole
+                         shapes, also with lengths; a dimension along which an input has stride 0
+                         counts as 1. INT64_MAX likewise */
 } sdpa_plan_info;
 
 /* Fills *info. This struct goes the other way: the caller sets info->size (init it with zeros)

@@ -47,7 +47,8 @@ struct sdpai_score_f64 {
  *             largest it is +inf; NaN stays NaN. Several partial sums are added in a fixed order
  *             that depends on n alone.
  *
- * row_scale   x[t] = x[t] * factor, in place.
+ * row_scale x[t] = x[t] * factor, in place; a zero is +0. (In a sum of products that all underflow,
+ *             keys of weight 0 decide the sign of the zero, and excluded keys must decide nothing.)
  *
  * row_finite  Returns 1 if every x[t] is finite (n = 0: 1), else 0.
  *
