@@ -168,7 +168,7 @@ static void X(multiply_values)(const struct X(head) * head, int64_t first, int64
       memset(row, 0, (size_t)p->value_dim * sizeof *row);
     } else {
       if (head->value_nonfinite) X(add_nonfinite)(head, first + r, keys, weights + r * ld, row);
-      if (factors[r] != 1) head->kernels->row_scale(p->value_dim, row, factors[r]);
+      head->kernels->row_scale(p->value_dim, row, factors[r]); /* by 1 too: zeros lose their sign */
     }
     if (!in_place) X(scatter)(p->value_dim, row, target + r * p->output.row, p->output.col);
   }

@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A kernel is pure arithmetic, the row_ ones on contiguous rows, the product_ ones on matrices with
- * leading dimensions: it cannot fail, allocate, start a thread or read past either end of a buffer. Kernels run in the default floating-point environment (the api layer
- * sets it). Every kernel of an ISA is declared, registered and tested from one line of
- * kernel_list.def.
+ * leading dimensions: it cannot fail, allocate, start a thread or read past either end of a buffer.
+ * Kernels run in the default floating-point environment (the api layer sets it). Every kernel of an
+ * ISA is declared, registered and tested from one line of kernel_list.def.
  */
 #ifndef SDPAI_KERNELS_H
 #define SDPAI_KERNELS_H
@@ -47,7 +47,8 @@ struct sdpai_score_f64 {
  *             largest it is +inf; NaN stays NaN. Several partial sums are added in a fixed order
  *             that depends on n alone.
  *
- * row_scale   x[t] = x[t] * factor, in place.
+ * row_scale x[t] = x[t] * factor, in place; a zero is +0. (In a sum of products that all underflow,
+ *             keys of weight 0 decide the sign of the zero, and excluded keys must decide nothing.)
  *
  * row_finite  Returns 1 if every x[t] is finite (n = 0: 1), else 0.
  *

@@ -18,9 +18,9 @@ struct mask_kind {
                   uint8_t *allowed);
 };
 
-/* Causal has become window_right <= 0 in problem.c, so one function serves both. The window is added
- * to the offset before the row: then a sum that is held at an end of int64_t is one that lies beyond
- * every key. p itself may be held and need not. */
+/* Causal has become window_right <= 0 in problem.c, so one function serves both. The window is
+ * added to the offset before the row: then a sum that is held at an end of int64_t is one that lies
+ * beyond every key. p itself may be held and need not. */
 static void narrow_window(const struct sdpai_mask_view *view, int64_t row,
                           struct sdpai_interval *keys) {
   const struct sdpai_problem *problem = view->problem;

@@ -75,8 +75,9 @@ sdpa_status sdpai_struct_read(const char *name, const void *source, uint32_t siz
                               size_t full, void *copy, const void **view,
                               struct sdpai_report *report);
 
-/* Sets `size` bytes of *object to 0 and its size field to `size`, which comes from the caller's header:
- * not more than the caller's struct holds may be written. SDPA_ERROR_NULL, SDPA_ERROR_STRUCT_SIZE. */
+/* Sets `size` bytes of *object to 0 and its size field to `size`, which comes from the caller's
+ * header: not more than the caller's struct holds may be written. SDPA_ERROR_NULL,
+ * SDPA_ERROR_STRUCT_SIZE. */
 sdpa_status sdpai_struct_init(void *object, size_t size, size_t baseline);
 
 /* Contiguous strides of problem->query .. lse in `layout`; on an error the problem is untouched. */

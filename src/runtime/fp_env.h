@@ -4,8 +4,9 @@
  *
  * Semantics rule 20: a call computes to nearest, without flush-to-zero, traps masked, and leaves
  * rounding mode, FTZ/DAZ, traps and exception flags as it found them. No load or store moves across
- * enter and leave, also under link-time optimisation, and so no arithmetic on numbers in memory. For
- * a number that the caller has in a register, call a function that is not inlined between the two.
+ * enter and leave, also under link-time optimisation, and so no arithmetic on numbers in memory.
+ * For a number that the caller has in a register, call a function that is not inlined between the
+ * two.
  */
 #ifndef SDPAI_FP_ENV_H
 #define SDPAI_FP_ENV_H

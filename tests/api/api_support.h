@@ -91,8 +91,8 @@ void api_assert_near(uint32_t type, double actual, double expected, double magni
 void api_assert_all_near(uint32_t type, const void *actual, int64_t n, const double *expected,
                          double magnitude);
 
-/* Asserts that a check's sentence says "<field> is <value>", or names the field if value is NULL, in
- * whole words. */
+/* Asserts that a check's sentence says "<field> is <value>", or names the field if value is NULL,
+ * in whole words. */
 void api_assert_says(const char *text, const char *field, const char *value);
 
 #endif

@@ -73,7 +73,7 @@ static void test_flops_and_bytes(void **state) {
   assert_int_equal(query(p, NULL).flops, 8 * (3 + 2) * 2 * (7 + 6));
   p->window_left = 0;
 
-  /* every optional tensor, in its own type; lengths and masks change no figure but their own bytes */
+  /* every optional tensor, in its own type; lengths and masks have bytes only */
   p->features = SDPA_MASK | SDPA_BIAS | SDPA_ALIBI | SDPA_SINKS | SDPA_KEY_LENS | SDPA_QUERY_LENS |
                 SDPA_WEIGHTS | SDPA_SCORES | SDPA_LSE;
   p->score_stage = SDPA_STAGE_BIASED;

@@ -92,8 +92,8 @@ static void test_stable(void **state) {
   }
 }
 
-/* Equal scores so large that the rounding of scale * score is itself beyond exp's range: the largest
- * gives exp(0) all the same. */
+/* Equal scores so large that the rounding of scale * score is itself beyond exp's range: the
+ * largest gives exp(0) all the same. */
 static void test_huge_scores(void **state) {
   (void)state;
   static const double scales[] = {0.1, -1.7, 1 / 3.};

@@ -3,8 +3,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Those of tensors that are not declared, not there or empty, and those along a dimension of one
- * element. Each case sets them to the ends of int64_t, where any arithmetic on them overflows: under
- * UndefinedBehaviorSanitizer that ends the test; everywhere the results must not change by a bit.
+ * element. Each case sets them to the ends of int64_t, where any arithmetic on them overflows:
+ * under UndefinedBehaviorSanitizer that ends the test; everywhere the results must not change by a
+ * bit.
  */
 #include "api_support.h"
 

@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * With scale = softcap = 1 a score is tanh of the product and nothing else. exp_tpl.h claims an
- * error of at most TANH_ULP; the claim is what is asserted: for f32 over all positive arguments up to
- * where tanh is 1 for good, for f64 over samples. SDPA_EXP_STRIDE in the environment takes every so
- * many'th f32 argument only, where an emulator makes all of them slow.
+ * error of at most TANH_ULP; the claim is what is asserted: for f32 over all positive arguments up
+ * to where tanh is 1 for good, for f64 over samples. SDPA_EXP_STRIDE in the environment takes every
+ * so many'th f32 argument only, where an emulator makes all of them slow.
  */
 #include <float.h>
 #include <math.h>

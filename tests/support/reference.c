@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The bounds are semantics rule 18 with c = REFERENCE_BOUND, as sdpa.h and docs/numerics.md promise
- * it. L, the longest chain of additions, is max(keys, key_dim), and a sink is one more key. They are
- * sharper than the letter of the rule in that max_j, A below, goes over the keys (and the sink) whose
- * weight is a normal number of the type: a bias of the lowest finite number would make the bound of
- * its whole row infinite otherwise. tiny is the smallest normal number. By kind of output:
+ * it. L, the longest chain of additions, is max(keys, key_dim), and a sink is one more key. They
+ * are sharper than the letter of the rule in that max_j, A below, goes over the keys (and the sink)
+ * whose weight is a normal number of the type: a bias of the lowest finite number would make the
+ * bound of its whole row infinite otherwise. tiny is the smallest normal number. By kind of output:
  *
  *   output    c eps (L + A) sum max(p|v|, tiny) + tiny sum |v|
  *   weights   c eps (L + A) p + tiny, since exp turns an error of the score into a relative one
@@ -17,10 +17,10 @@
  *             Stability of Numerical Algorithms, section 3.1), two roundings each for the scale and
  *             for the product with it, and what the later stages round
  *
- * Where tiny comes from: a product below it loses up to eps tiny and not eps of itself, so it counts
- * as tiny; and a weight below it may be 0, which loses the weight, less than tiny, times |v|. The
- * rounding of the stored result adds nothing: the result's type is the compute type, and c eps L
- * holds the last operation's rounding already.
+ * Where tiny comes from: a product below it loses up to eps tiny and not eps of itself, so it
+ * counts as tiny; and a weight below it may be 0, which loses the weight, less than tiny, times
+ * |v|. The rounding of the stored result adds nothing: the result's type is the compute type, and c
+ * eps L holds the last operation's rounding already.
  *
  * The plain implementation's error is itself a matter of luck: over one row of three keys it may be
  * 0. So in the second gate of rule 18 it counts as at least what one rounding in each operation of
