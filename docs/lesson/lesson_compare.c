@@ -137,17 +137,12 @@ static sdpa_status run_additive(struct work *w) {
   return status;
 }
 
-static const char *rows_sum_to_one(const struct result *r) {
-  double sums[tokens];
-  for (int i = 0; i < tokens; i++) sums[i] = numpy_sum(r->weights + i * tokens, tokens);
-  return numpy_all_close(sums, tokens, 1) ? "True" : "False";
-}
-
 static void print_row(FILE *out, const char *name, const struct result *r) {
   char weights[28], temporaries[28];
   fprintf(out,
           "%-11s  output (%d, %d), weights (%d, %d), rows sum to 1: %s  %10.3f ms  %s + %s bytes\n",
-          name, tokens, dim, tokens, tokens, rows_sum_to_one(r), 1e3 * r->seconds,
+          name, tokens, dim, tokens, tokens,
+          numpy_rows_sum_to_one(r->weights, tokens, tokens) ? "True" : "False", 1e3 * r->seconds,
           lesson_group_digits((int64_t)sizeof r->weights, weights),
           lesson_group_digits((int64_t)r->temporaries, temporaries));
 }

@@ -170,17 +170,12 @@ int lesson_print_variance(FILE *out, uint64_t seed) {
 }
 
 /* numpy.allclose(weights.sum(1), 1); sums has room for n. */
-static int rows_sum_to_one(const double *weights, size_t n, double *sums) {
-  for (size_t i = 0; i < n; i++) sums[i] = numpy_sum(weights + i * n, n);
-  return numpy_all_close(sums, n, 1);
-}
-
 static int print_attention(FILE *out, int64_t n, struct numpy_rng *rng) {
   size_t rows = (size_t)n, tensor = rows * head_dim, scores = rows * rows;
-  double *memory = malloc((4 * tensor + scores + rows) * sizeof *memory);
+  double *memory = malloc((4 * tensor + scores) * sizeof *memory);
   if (memory == NULL) return lesson_fail("the attention matrix", SDPA_ERROR_MEMORY);
   double *query = memory, *key = query + tensor, *value = key + tensor, *output = value + tensor;
-  double *weights = output + tensor, *sums = weights + scores;
+  double *weights = output + tensor;
   numpy_rng_fill_normal(rng, query, tensor);
   numpy_rng_fill_normal(rng, key, tensor);
   numpy_rng_fill_normal(rng, value, tensor);
@@ -193,7 +188,7 @@ static int print_attention(FILE *out, int64_t n, struct numpy_rng *rng) {
             ") = %s scores, %s bytes, rows sum to 1: %s\n",
             n, n, head_dim, n, n, lesson_group_digits(n * n, count),
             lesson_group_digits(n * n * (int64_t)sizeof *weights, bytes),
-            rows_sum_to_one(weights, rows, sums) ? "True" : "False");
+            numpy_rows_sum_to_one(weights, rows, rows) ? "True" : "False");
   }
   free(memory);
   return status == SDPA_OK ? 0 : lesson_fail("the attention matrix", status);

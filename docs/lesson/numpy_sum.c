@@ -58,3 +58,11 @@ int numpy_all_close(const double *values, size_t n, double wanted) {
     if (!(fabs(values[i] - wanted) <= tolerance)) return 0;
   return 1;
 }
+
+int numpy_rows_sum_to_one(const double *weights, size_t rows, size_t cols) {
+  for (size_t i = 0; i < rows; i++) {
+    double sum = numpy_sum(weights + i * cols, cols);
+    if (!numpy_all_close(&sum, 1, 1)) return 0;
+  }
+  return 1;
+}

@@ -16,6 +16,9 @@ double numpy_sum(const double *values, size_t n);
 /* values.var(), n > 0. It works in place: afterwards values holds the squared deviations. */
 double numpy_variance(double *values, size_t n);
 
+/* numpy.allclose(weights.sum(axis=1), 1) of rows x cols weights. */
+int numpy_rows_sum_to_one(const double *weights, size_t rows, size_t cols);
+
 /* numpy.allclose(values, wanted) with NumPy's default tolerances; NaN is close to nothing. */
 int numpy_all_close(const double *values, size_t n, double wanted);
 

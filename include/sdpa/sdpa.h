@@ -108,7 +108,8 @@
  * gives NaN in column d of the rows that allow j and touches nothing else; an infinity there gives
  * an infinity or NaN. Nothing turns a NaN into 0: a key whose weight underflows to 0 still
  * contributes 0 * v. A score of -inf has weight 0. The softcap maps +-inf to +-softcap. Where the
- * sum of |q_d k_d| (scaled or not) overflows, the row is unspecified.
+ * sum of |q_d k_d| (scaled or not) overflows, the row is unspecified; where that of |v_jd| over the
+ * allowed keys does, element d of the row may be infinite or NaN.
  *
  * EMPTY SIZES. key_len = 0 or L_k = 0: every row is a row without an allowed key. query_len, batch
  * or query_heads = 0: success, nothing written. key_dim = 0: the products are 0 (and the default
@@ -118,16 +119,21 @@
  * is at most
  *
  *     4 * eps * (L + max_j(|scale| sum_d |q_d k_d| + |slope (p - j)| + |bias_j|))
- *       * sum_j weight_j |v_jd|
+ *       * sum_j weight_j |v_jd|   +   tiny * sum_j |v_jd|
  *
- * where eps is the unit roundoff of the compute type and L the longest chain of additions: on
- * engine tiled the larger of d_k and about 128 + n_k / 128, on engine blas the BLAS's own. A weight
- * below the smallest normal number may be 0.
+ * where j runs over the allowed keys, eps is the unit roundoff of the compute type, tiny its
+ * smallest normal number, and L the longest chain of additions: on engine tiled the larger of d_k
+ * and about 128 + n_k / 128, on engine blas the BLAS's own. A sink counts as one more key in L and with |sink_h| in the maximum. A weight_j |v_jd| below
+ * tiny counts as tiny, since it loses digits; the last term is there because a weight below tiny
+ * may be 0.
  *
  * THE FLOATING-POINT ENVIRONMENT. Every call computes rounding to nearest, with subnormals and with
  * traps masked, and leaves the caller's rounding mode, flush-to-zero settings, traps and exception
  * flags as it found them. So callers built with -ffast-math change no result, but their compiler
- * may assume that they hold no NaN or infinity: do not look for those in such a program.
+ * may assume that they hold no NaN or infinity: do not look for those in such a program. That is
+ * the calling thread. Threads of the BLAS's own have the environment of the thread that started
+ * them, as it was then: load and first call the BLAS before changing the environment, or give it
+ * one thread.
  *
  * REPRODUCIBLE. On engine tiled the bits of an output row depend on that row's problem and data,
  * the ISA and the version: not on the number of threads, the order in which they work, or the
@@ -473,12 +479,12 @@ SDPA_API void sdpa_plan_destroy(sdpa_plan *plan);
  * blas a block of rows of scores, which grows with key_len. SDPA_ERROR_NULL (any of the three). */
 SDPA_API sdpa_status sdpa_plan_workspace(const sdpa_plan *plan, size_t *bytes, size_t *alignment);
 
-/* Runs the plan on `args`. With a workspace of at least the plan's bytes and its alignment
- * nothing is allocated; its contents before and after mean nothing. NULL: allocated for this
- * call by the plan's allocator (bytes is then ignored). SDPA_ERROR_NULL (plan, args, a required
- * or declared pointer); SDPA_ERROR_STRUCT_SIZE; SDPA_ERROR_UNDECLARED; SDPA_ERROR_VALUE (a
- * length out of range, a slope that is not finite, reserved0); SDPA_ERROR_ALIGNMENT;
- * SDPA_ERROR_WORKSPACE; SDPA_ERROR_MEMORY. */
+/* Runs the plan on `args`. With a workspace of at least the plan's bytes and its alignment the
+ * library allocates nothing (a BLAS may keep buffers of its own); its contents before and after
+ * mean nothing. NULL: allocated for this call by the plan's allocator (bytes is then ignored).
+ * SDPA_ERROR_NULL (plan, args, a required or declared pointer); SDPA_ERROR_STRUCT_SIZE;
+ * SDPA_ERROR_UNDECLARED; SDPA_ERROR_VALUE (a length out of range, a slope that is not finite,
+ * reserved0); SDPA_ERROR_ALIGNMENT; SDPA_ERROR_WORKSPACE; SDPA_ERROR_MEMORY. */
 SDPA_API sdpa_status sdpa_execute(const sdpa_plan *plan, const sdpa_args *args, void *workspace,
                                   size_t bytes);
 
@@ -490,9 +496,14 @@ typedef struct sdpa_plan_info {
   uint32_t precision; /* SDPA_PRECISION_... */
   int32_t threads;    /* most tasks at once; 1 for engine blas */
   int32_t key_splits; /* parts a row's keys are cut into; depends on the problem only */
-  int64_t flops; /* of the two products: 2 * pairs of rows and keys * (d_k + d_v), all heads; pairs
-                    that only the data excludes count. INT64_MAX where it is larger */
-  int64_t bytes; /* inputs read once, outputs written once. INT64_MAX likewise */
+  int64_t flops;      /* of the two products: 2 * pairs * (key_dim + value_dim), without value_dim
+                         where there is no output. pairs: what causal and window leave of batch *
+                         query_heads * query_len * key_len; lengths, mask, bias and offsets per
+                         batch entry, which only the args tell, exclude none. INT64_MAX where it
+                         is larger */
+  int64_t bytes;      /* every element of every tensor that is read or written, once: whole
+                         shapes, also with lengths; a dimension along which an input has stride 0
+                         counts as 1. INT64_MAX likewise */
 } sdpa_plan_info;
 
 /* Fills *info. This struct goes the other way: the caller sets info->size (init it with zeros)

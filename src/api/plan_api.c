@@ -9,7 +9,6 @@
 #include "engines/plan.h"
 #include "problem/dtype.h"
 #include "runtime/arena.h"
-#include "runtime/checked_math.h"
 #include "runtime/fp_env.h"
 
 sdpa_status sdpa_plan_create(const sdpa_problem *problem, const sdpa_options *options,
@@ -42,39 +41,6 @@ sdpa_status sdpa_plan_workspace(const sdpa_plan *plan, size_t *bytes, size_t *al
   return SDPA_OK;
 }
 
-/* Arithmetic the algorithm needs: two products over the allowed pairs. */
-static int64_t plan_flops(const struct sdpai_problem *p) {
-  int64_t columns = p->key_dim;
-  if (!(p->features & SDPA_NO_OUTPUT)) columns = sdpai_saturating_add(columns, p->value_dim);
-  return sdpai_saturating_mul(sdpai_plan_pairs(p), sdpai_saturating_mul(2, columns));
-}
-
-static int64_t tensor_bytes(const struct sdpai_problem *p, int64_t heads, int64_t rows,
-                            int64_t cols) {
-  int64_t elements =
-      sdpai_saturating_mul(sdpai_saturating_mul(p->batch, heads), sdpai_saturating_mul(rows, cols));
-  return sdpai_saturating_mul(elements, (int64_t)p->element);
-}
-
-/* Traffic the algorithm needs: every tensor once. */
-static int64_t plan_bytes(const struct sdpai_problem *p) {
-  int64_t bytes = sdpai_saturating_add(tensor_bytes(p, p->query_heads, p->query_len, p->key_dim),
-                                       tensor_bytes(p, p->kv_heads, p->key_len, p->key_dim));
-  if (!(p->features & SDPA_NO_OUTPUT)) {
-    bytes = sdpai_saturating_add(bytes, tensor_bytes(p, p->kv_heads, p->key_len, p->value_dim));
-    bytes =
-        sdpai_saturating_add(bytes, tensor_bytes(p, p->query_heads, p->query_len, p->value_dim));
-  }
-  const int64_t square = tensor_bytes(p, p->query_heads, p->query_len, p->key_len);
-  if (p->features & SDPA_WEIGHTS) bytes = sdpai_saturating_add(bytes, square);
-  if (p->features & SDPA_SCORES) bytes = sdpai_saturating_add(bytes, square);
-  if (p->features & SDPA_BIAS) bytes = sdpai_saturating_add(bytes, square);
-  if (p->features & SDPA_MASK) bytes = sdpai_saturating_add(bytes, square / (int64_t)p->element);
-  if (p->features & SDPA_LSE)
-    bytes = sdpai_saturating_add(bytes, tensor_bytes(p, p->query_heads, p->query_len, 1));
-  return bytes;
-}
-
 sdpa_status sdpa_plan_query(const sdpa_plan *plan, sdpa_plan_info *info) {
   if (!plan || !info) return SDPA_ERROR_NULL;
   const uint32_t size = info->size;
@@ -87,8 +53,8 @@ sdpa_status sdpa_plan_query(const sdpa_plan *plan, sdpa_plan_info *info) {
   const int tiled = plan->engine->id == SDPA_ENGINE_TILED;
   full.threads = tiled ? plan->tiled.slots : 1;
   full.key_splits = tiled ? (int32_t)plan->tiled.splits : 1;
-  full.flops = plan_flops(&plan->problem);
-  full.bytes = plan_bytes(&plan->problem);
+  full.flops = sdpai_plan_flops(&plan->problem);
+  full.bytes = sdpai_plan_bytes(&plan->problem);
   memcpy(info, &full, size < sizeof full ? size : sizeof full);
   return SDPA_OK;
 }

@@ -4,32 +4,19 @@
  */
 #include <sdpa/sdpa.h>
 
-#include <string.h>
-
 #include "engines/plan.h"
 #include "runtime/fp_env.h"
 
-/* `size` comes from the caller's header: the library must not write more than the caller's struct
- * holds. */
-static sdpa_status init(void *object, size_t size, size_t baseline) {
-  if (!object) return SDPA_ERROR_NULL;
-  if (size < baseline || size > UINT32_MAX) return SDPA_ERROR_STRUCT_SIZE;
-  memset(object, 0, size);
-  const uint32_t stored = (uint32_t)size;
-  memcpy(object, &stored, sizeof stored);
-  return SDPA_OK;
-}
-
 sdpa_status sdpa_problem_init(sdpa_problem *problem, size_t size) {
-  return init(problem, size, SDPAI_PROBLEM_BASELINE);
+  return sdpai_struct_init(problem, size, SDPAI_PROBLEM_BASELINE);
 }
 
 sdpa_status sdpa_options_init(sdpa_options *options, size_t size) {
-  return init(options, size, SDPAI_OPTIONS_BASELINE);
+  return sdpai_struct_init(options, size, SDPAI_OPTIONS_BASELINE);
 }
 
 sdpa_status sdpa_args_init(sdpa_args *args, size_t size) {
-  return init(args, size, SDPAI_ARGS_BASELINE);
+  return sdpai_struct_init(args, size, SDPAI_ARGS_BASELINE);
 }
 
 sdpa_status sdpa_problem_layout(sdpa_problem *problem, uint32_t layout) {

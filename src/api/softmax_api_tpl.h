@@ -29,12 +29,18 @@ static void X(softmax_row)(const struct sdpai_kernels *kernels, int64_t cols, T 
   }
 }
 
-static void X(softmax_rows)(int64_t rows, int64_t cols, T scale, const T *scores, int64_t scores_ld,
-                            const uint8_t *mask, int64_t mask_ld, T *weights, int64_t weights_ld) {
+static SDPAI_NOINLINE sdpa_status X(softmax_rows)(int64_t rows, int64_t cols, T scale,
+                                                  const T *scores, int64_t scores_ld,
+                                                  const uint8_t *mask, int64_t mask_ld, T *weights,
+                                                  int64_t weights_ld) {
+  if (!isfinite(scale)) return SDPA_ERROR_VALUE;
   const struct sdpai_kernels *kernels = sdpai_kernels_select(SDPA_ISA_AUTO);
-  for (int64_t i = 0; cols > 0 && i < rows; i++) X(softmax_row)
-  (kernels, cols, scale, scores + i * scores_ld, mask ? mask + i * mask_ld : NULL,
-   weights + i * weights_ld);
+  for (int64_t i = 0; cols > 0 && i < rows; i++) {
+    const uint8_t *row_mask = mask ? mask + i * mask_ld : NULL;
+    X(softmax_row)
+    (kernels, cols, scale, scores + i * scores_ld, row_mask, weights + i * weights_ld);
+  }
+  return SDPA_OK;
 }
 
 sdpa_status X(sdpa_softmax)(int64_t rows, int64_t cols, T scale, const T *scores, int64_t scores_ld,
@@ -43,14 +49,14 @@ sdpa_status X(sdpa_softmax)(int64_t rows, int64_t cols, T scale, const T *scores
   if (status == SDPA_OK) status = check_matrix(rows, cols, weights, weights_ld, sizeof *weights, 1);
   if (status == SDPA_OK && mask) status = check_matrix(rows, cols, mask, mask_ld, 1, 0);
   if (status != SDPA_OK) return status;
-  if (!isfinite(scale)) return SDPA_ERROR_VALUE;
   const int saved = errno;
   struct sdpai_fp_env env;
   sdpai_fp_enter(&env);
-  X(softmax_rows)(rows, cols, scale, scores, scores_ld, mask, mask_ld, weights, weights_ld);
+  status =
+      X(softmax_rows)(rows, cols, scale, scores, scores_ld, mask, mask_ld, weights, weights_ld);
   sdpai_fp_leave(&env);
   errno = saved;
-  return SDPA_OK;
+  return status;
 }
 
 /* J_ij = dp_i/dz_j = p_i (delta_ij - p_j) */

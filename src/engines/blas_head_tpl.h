@@ -165,7 +165,8 @@ static void X(multiply_values)(const struct X(blas) * blas, int64_t first, int64
       memset(row, 0, (size_t)p->value_dim * sizeof *row);
     } else {
       if (blas->value_nonfinite) X(add_nonfinite)(blas, first + r, keys, weights + r * ld, row);
-      if (factors[r] != 1) blas->head.kernels->row_scale(p->value_dim, row, factors[r]);
+      /* by 1 too: zeros lose their sign */
+      blas->head.kernels->row_scale(p->value_dim, row, factors[r]);
     }
     if (!in_place) X(scatter)(p->value_dim, row, target + r * p->output.row, p->output.col);
   }

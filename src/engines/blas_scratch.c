@@ -32,7 +32,8 @@ void sdpai_blas_plan_layouts(struct sdpa_plan *plan) {
   /* Whole cache lines: a vector at the end of one row then never waits for stores to the next one.
    */
   const int64_t line = SDPAI_ARENA_ALIGNMENT / (int64_t)p->element;
-  b->score_row = sdpai_saturating_mul((p->key_len - 1 + line) / line, line);
+  b->score_row = (p->key_len - 1 + line) / line * line;
+  if (b->score_row > SDPAI_BLAS_MAX) b->score_row = p->key_len;
 }
 
 /* rows * cols where the part is needed, 0 where not. */

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Every part but `factors` exists only where the problem needs it, else it is NULL. rows =
- * plan->block_rows.
+ * Every part but `allowed` and `factors` exists only where the problem needs it, else it is NULL.
+ * rows = plan->block_rows.
  */
 #ifndef SDPAI_BLAS_SCRATCH_H
 #define SDPAI_BLAS_SCRATCH_H
@@ -20,7 +20,7 @@ struct sdpai_blas_scratch {
   /* Copies of what CBLAS cannot take as it lies: [rows, key_dim], [key_len, key_dim] */
   void *query, *key;
   /* [key_len, value_dim]: likewise, and V without its non-finite elements (see
-   * sdpai_blas_value_copied) */
+   * guards_value below) */
   void *value;
   uint8_t *nonfinite;            /* [key_len] keys whose value row has such an element */
   void *output;                  /* [rows, value_dim] where the output's strides are not CBLAS's */

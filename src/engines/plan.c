@@ -4,6 +4,7 @@
  */
 #include "engines/plan.h"
 
+#include "problem/mask.h"
 #include "runtime/arena.h"
 #include "runtime/checked_math.h"
 
@@ -25,7 +26,8 @@ sdpa_status sdpai_plan_check(const struct sdpa_plan *plan, const sdpa_args *args
   if (status != SDPA_OK || !workspace) return status;
   if (bytes < plan->workspace)
     return sdpai_fail(report, SDPA_ERROR_WORKSPACE,
-                      "workspace has %zu bytes; expected at least %zu", bytes, plan->workspace);
+                      "bytes is %zu; expected at least %zu, what sdpa_plan_workspace() tells",
+                      bytes, plan->workspace);
   if ((uintptr_t)workspace % SDPAI_ARENA_ALIGNMENT != 0)
     return sdpai_fail(report, SDPA_ERROR_ALIGNMENT,
                       "workspace is %p; expected a multiple of %d bytes", workspace,
@@ -33,31 +35,100 @@ sdpa_status sdpai_plan_check(const struct sdpa_plan *plan, const sdpa_args *args
   return SDPA_OK;
 }
 
-/* Pairs (i, j) of a rows x keys rectangle with j <= i + shift: row i has i + shift + 1 of them,
- * held between 0 and keys. */
-static int64_t pairs_below(int64_t rows, int64_t keys, int64_t shift) {
-  const int64_t start_row = sdpai_saturating_add(~shift, 1); /* -shift, held at INT64_MAX */
-  int64_t first = sdpai_max(0, start_row);                   /* rows before it have none */
-  int64_t full =
-      sdpai_max(first, sdpai_saturating_add(keys - 1, start_row)); /* from here on: all */
-  first = sdpai_min(first, rows);
-  full = sdpai_min(full, rows);
-  __extension__ __int128 count = full - first, start = (__extension__(__int128) first) + shift + 1;
-  __extension__ __int128 sum = count * (2 * start + count - 1) / 2;
-  sum += (__extension__(__int128)(rows - full)) * keys;
-  return sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
+/* Sum of `rows` numbers from `first` to `last` in steps of -1, 0 or 1. */
+static int64_t sum_of_steps(int64_t rows, int64_t first, int64_t last) {
+  const int64_t least = sdpai_saturating_mul(rows, sdpai_min(first, last));
+  if (first == last) return least;
+  const int64_t half = rows % 2 == 0 ? rows / 2 : (rows - 1) / 2;
+  return sdpai_saturating_add(least, sdpai_saturating_mul(half, rows % 2 == 0 ? rows - 1 : rows));
+}
+
+/* Rows between which the number of a row's keys grows, falls or stays as it was: where either end
+ * of the interval reaches key 0 or the last one. In order, 0 first and query_len last. */
+enum { EDGES = 6 };
+static void find_edges(const struct sdpai_problem *problem, int64_t offset, int64_t edges[EDGES]) {
+  const int64_t left = problem->window_left, right = problem->window_right;
+  const int64_t keys = problem->key_len, rows = problem->query_len;
+  const int64_t p[] = {left, sdpai_saturating_add(keys, left), -1 - right, keys - 1 - right};
+  edges[0] = 0;
+  for (int i = 0; i < 4; i++) {
+    const int bounded = (i < 2 ? left : right) >= 0;
+    const int64_t row = bounded ? sdpai_saturating_sub(p[i], offset) : 0;
+    int place = i + 1;
+    for (; edges[place - 1] > sdpai_max(row, 0); place--) edges[place] = edges[place - 1];
+    edges[place] = sdpai_min(sdpai_max(row, 0), rows);
+  }
+  edges[EDGES - 1] = rows;
 }
 
 int64_t sdpai_plan_pairs(const struct sdpai_problem *problem) {
   const struct sdpai_args none = {0};
-  int64_t rows = problem->query_len, keys = problem->key_len;
-  int64_t pairs = sdpai_saturating_mul(rows, keys);
-  if (keys > 0 && !(problem->features & SDPA_OFFSETS)) {
-    int64_t offset = sdpai_alignment_offset(problem, &none, 0);
-    if (problem->window_right >= 0)
-      pairs = pairs_below(rows, keys, sdpai_saturating_add(offset, problem->window_right));
-    if (problem->window_left >= 0)
-      pairs -= pairs_below(rows, keys, sdpai_saturating_add(offset, -1 - problem->window_left));
+  const int64_t heads = sdpai_saturating_mul(problem->batch, problem->query_heads);
+  int64_t pairs = sdpai_saturating_mul(problem->query_len, problem->key_len);
+  if (pairs > 0 && !(problem->features & SDPA_OFFSETS)) {
+    const struct sdpai_mask_view view = {.problem = problem,
+                                         .query_len = problem->query_len,
+                                         .key_len = problem->key_len,
+                                         .offset = sdpai_alignment_offset(problem, &none, 0)};
+    int64_t edges[EDGES];
+    find_edges(problem, view.offset, edges);
+    pairs = 0;
+    for (int i = 0; i + 1 < EDGES; i++) {
+      if (edges[i] == edges[i + 1]) continue;
+      const struct sdpai_interval first = sdpai_mask_interval(&view, edges[i]);
+      const struct sdpai_interval last = sdpai_mask_interval(&view, edges[i + 1] - 1);
+      pairs =
+          sdpai_saturating_add(pairs, sum_of_steps(edges[i + 1] - edges[i], first.end - first.begin,
+                                                   last.end - last.begin));
+    }
   }
-  return sdpai_saturating_mul(pairs, sdpai_saturating_mul(problem->batch, problem->query_heads));
+  return sdpai_saturating_mul(pairs, heads);
+}
+
+int64_t sdpai_plan_flops(const struct sdpai_problem *problem) {
+  int64_t columns = problem->key_dim;
+  if (!(problem->features & SDPA_NO_OUTPUT))
+    columns = sdpai_saturating_add(columns, problem->value_dim);
+  return sdpai_saturating_mul(sdpai_plan_pairs(problem), sdpai_saturating_mul(2, columns));
+}
+
+/* Bytes of a tensor; a dimension along which an input repeats counts once. */
+static int64_t tensor_bytes(const sdpa_strides *strides, int64_t batch, int64_t heads, int64_t rows,
+                            int64_t cols, int64_t element) {
+  const int64_t sizes[] = {batch, heads, rows, cols};
+  const int64_t steps[] = {strides->batch, strides->head, strides->row, strides->col};
+  int64_t bytes = element;
+  for (int i = 0; i < 4; i++)
+    bytes = sdpai_saturating_mul(bytes, steps[i] == 0 ? sdpai_min(sizes[i], 1) : sizes[i]);
+  return bytes;
+}
+
+int64_t sdpai_plan_bytes(const struct sdpai_problem *problem) {
+  const struct sdpai_problem *p = problem;
+  const int64_t data = p->element, compute = p->compute == SDPA_F32 ? 4 : 8;
+  const int64_t b = p->batch, h = p->query_heads, n_q = p->query_len, n_k = p->key_len;
+  const int output = !(p->features & SDPA_NO_OUTPUT);
+  const struct {
+    int64_t bytes;
+    int declared;
+  } tensors[] = {
+      {tensor_bytes(&p->query, b, h, n_q, p->key_dim, data), 1},
+      {tensor_bytes(&p->key, b, p->kv_heads, n_k, p->key_dim, data), 1},
+      {tensor_bytes(&p->value, b, p->kv_heads, n_k, p->value_dim, data), output},
+      {tensor_bytes(&p->output, b, h, n_q, p->value_dim, data), output},
+      {tensor_bytes(&p->mask, b, h, n_q, n_k, 1), (p->features & SDPA_MASK) != 0},
+      {tensor_bytes(&p->bias, b, h, n_q, n_k, data), (p->features & SDPA_BIAS) != 0},
+      {tensor_bytes(&p->weights, b, h, n_q, n_k, compute), (p->features & SDPA_WEIGHTS) != 0},
+      {tensor_bytes(&p->scores, b, h, n_q, n_k, compute), (p->features & SDPA_SCORES) != 0},
+      {tensor_bytes(&p->lse, b, h, n_q, 1, compute), (p->features & SDPA_LSE) != 0},
+      {sdpai_saturating_mul(h, compute), (p->features & SDPA_ALIBI) != 0},
+      {sdpai_saturating_mul(h, compute), (p->features & SDPA_SINKS) != 0},
+      {sdpai_saturating_mul(b, 8), (p->features & SDPA_KEY_LENS) != 0},
+      {sdpai_saturating_mul(b, 8), (p->features & SDPA_QUERY_LENS) != 0},
+      {sdpai_saturating_mul(b, 8), (p->features & SDPA_OFFSETS) != 0},
+  };
+  int64_t bytes = 0;
+  for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
+    if (tensors[i].declared) bytes = sdpai_saturating_add(bytes, tensors[i].bytes);
+  return bytes;
 }

@@ -63,4 +63,8 @@ sdpa_status sdpai_plan_check(const struct sdpa_plan *plan, const sdpa_args *args
  * batch, which a plan does not know. Held at INT64_MAX. */
 int64_t sdpai_plan_pairs(const struct sdpai_problem *problem);
 
+/* The figures of sdpa_plan_info, by the rules that stand there. */
+int64_t sdpai_plan_flops(const struct sdpai_problem *problem);
+int64_t sdpai_plan_bytes(const struct sdpai_problem *problem);
+
 #endif

@@ -37,13 +37,14 @@ static void X(join_part)(const struct sdpai_part *total, const struct sdpai_part
   }
 }
 
+/* Every zero is +0: in a sum of products that all underflow excluded keys would decide its sign. */
 static void X(finish_output)(int64_t dim, const T *o, T factor, T *output, int64_t col) {
   if (factor == 0) {
     X(fill)(dim, 0, output, col);
   } else if (col == 1) {
-    for (int64_t d = 0; d < dim; d++) output[d] = o[d] * factor;
+    for (int64_t d = 0; d < dim; d++) output[d] = o[d] * factor + 0;
   } else {
-    for (int64_t d = 0; d < dim; d++) output[d * col] = o[d] * factor;
+    for (int64_t d = 0; d < dim; d++) output[d * col] = o[d] * factor + 0;
   }
 }
 

@@ -2,10 +2,10 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A kernel is pure arithmetic on contiguous rows: it cannot fail, allocate, start a thread or read
- * past either end of a buffer. Kernels run in the default floating-point environment (the api layer
- * sets it). Every kernel of an ISA is declared, registered and tested from one line of
- * kernel_list.def.
+ * A kernel is pure arithmetic, the row_ ones on contiguous rows, the product_ ones on matrices with
+ * leading dimensions: it cannot fail, allocate, start a thread or read past either end of a buffer.
+ * Kernels run in the default floating-point environment (the api layer sets it). Every kernel of an
+ * ISA is declared, registered and tested from one line of kernel_list.def.
  */
 #ifndef SDPAI_KERNELS_H
 #define SDPAI_KERNELS_H
@@ -58,14 +58,15 @@ struct sdpai_tile_rules_f64 {
  *             0; a NaN may be lost or returned.
  *
  * row_exp     out[t] = exp(scale * x[t] - max), and returns the sum of out. scale * x is rounded
- *             before max is subtracted, so that the largest score gives exactly exp(0), however large
- *             it is. x and out are the same row or do not overlap. exp
- *             is within 2 ulp where its result is normal; a result below the smallest normal
- *             number is 0 (so -inf gives exactly 0 and no subnormal weight slows the product
- *             with V down); above the largest it is +inf; NaN stays NaN. Several partial sums
- *             are added in a fixed order that depends on n alone.
+ *             before max is subtracted, so that the largest score gives exactly exp(0), however
+ *             large it is. x and out are the same row or do not overlap. exp is within 2 ulp
+ *             where its result is normal; a result below the smallest normal number is 0 (so -inf
+ *             gives exactly 0 and no subnormal weight slows the product with V down); above the
+ *             largest it is +inf; NaN stays NaN. Several partial sums are added in a fixed order
+ *             that depends on n alone.
  *
- * row_scale   x[t] = x[t] * factor, in place.
+ * row_scale x[t] = x[t] * factor, in place; a zero is +0. (In a sum of products that all underflow,
+ *             keys of weight 0 decide the sign of the zero, and excluded keys must decide nothing.)
  *
  * row_finite  Returns 1 if every x[t] is finite (n = 0: 1), else 0.
  *
@@ -109,7 +110,8 @@ struct sdpai_tile_rules_f64 {
  *             o[d][i] = o[d][i] * alpha[i] + sum over the keys of p[j][i] v[j][d]. A weight of 0
  *             does not keep a NaN or infinity of V out.
  *
- * tile_unpack x[i][t] = tile[t][i] * factor[i]; 0 where factor[i] is 0, whatever the tile holds.
+ * tile_unpack x[i][t] = tile[t][i] * factor[i], every zero +0; 0 where factor[i] is 0, whatever the tile
+ *             holds.
  *             Lanes from `rows` on are not read.
  *
  * mask_words  Bit t of words[0], words[stride], ... is cleared where mask[t] is 0, for t < n; bits

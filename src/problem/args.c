@@ -113,14 +113,14 @@ sdpa_status sdpai_args_read(const struct sdpai_problem *problem, const sdpa_args
                             struct sdpai_args *result, struct sdpai_report *report) {
   if (!args)
     return sdpai_fail(report, SDPA_ERROR_NULL, "args is NULL; expected a pointer to an sdpa_args");
-  sdpa_args copy = {0};
+  sdpa_args copy;
   const void *view = NULL;
   sdpa_status status = sdpai_struct_read("sdpa_args", args, args->size, SDPAI_ARGS_BASELINE,
                                          sizeof copy, &copy, &view, report);
   if (status != SDPA_OK) return status;
   const sdpa_args *a = view;
   if (a->reserved0 != 0)
-    return sdpai_fail(report, SDPA_ERROR_VALUE, "reserved0 is %u; expected 0",
+    return sdpai_fail(report, SDPA_ERROR_VALUE, "args.reserved0 is %u; expected 0",
                       (unsigned)a->reserved0);
   status = check_pointers(problem, a, report);
   if (status == SDPA_OK)

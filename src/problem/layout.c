@@ -4,8 +4,6 @@
  */
 #include "problem/problem.h"
 
-#include <string.h>
-
 #include "runtime/checked_math.h"
 
 /* A view of full size of *problem, after checking what layouts depend on. */
@@ -13,7 +11,6 @@ static sdpa_status read_sizes(const sdpa_problem *problem, sdpa_problem *copy,
                               const sdpa_problem **full) {
   if (!problem) return SDPA_ERROR_NULL;
   const void *view = NULL;
-  memset(copy, 0, sizeof *copy);
   sdpa_status status = sdpai_struct_read("sdpa_problem", problem, problem->size,
                                          SDPAI_PROBLEM_BASELINE, sizeof *copy, copy, &view, NULL);
   if (status != SDPA_OK) return status;

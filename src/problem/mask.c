@@ -9,23 +9,28 @@
 
 #include "runtime/checked_math.h"
 
-/* One kind of mask. `narrow` cuts the interval of a row whose aligned key is p; `exclude` clears
- * the bytes of the keys it excludes one by one. Either may be NULL. */
+/* One kind of mask. `narrow` cuts the interval of a row; `exclude` clears the bytes of the keys it
+ * excludes one by one. Either may be NULL. */
 struct mask_kind {
   uint32_t feature;
-  void (*narrow)(const struct sdpai_mask_view *view, int64_t p, struct sdpai_interval *keys);
+  void (*narrow)(const struct sdpai_mask_view *view, int64_t row, struct sdpai_interval *keys);
   void (*exclude)(const struct sdpai_mask_view *view, int64_t row, struct sdpai_interval keys,
                   uint8_t *allowed);
 };
 
-/* Causal has become window_right <= 0 in problem.c, so one function serves both. */
-static void narrow_window(const struct sdpai_mask_view *view, int64_t p,
+/* Causal has become window_right <= 0 in problem.c, so one function serves both. The window is
+ * added to the offset before the row: then a sum that is held at an end of int64_t is one that lies
+ * beyond every key. p itself may be held and need not. */
+static void narrow_window(const struct sdpai_mask_view *view, int64_t row,
                           struct sdpai_interval *keys) {
   const struct sdpai_problem *problem = view->problem;
-  if (problem->window_left >= 0)
-    keys->begin = sdpai_max(keys->begin, sdpai_saturating_add(p, -problem->window_left));
+  if (problem->window_left >= 0) {
+    int64_t first = sdpai_saturating_sub(view->offset, problem->window_left);
+    keys->begin = sdpai_max(keys->begin, sdpai_saturating_add(row, first));
+  }
   if (problem->window_right >= 0) {
-    int64_t last = sdpai_saturating_add(p, problem->window_right);
+    int64_t last = sdpai_saturating_add(view->offset, problem->window_right);
+    last = sdpai_saturating_add(row, last);
     keys->end = sdpai_min(keys->end, sdpai_saturating_add(last, 1));
   }
 }
@@ -77,10 +82,9 @@ void sdpai_mask_view(const struct sdpai_problem *problem, const struct sdpai_arg
 struct sdpai_interval sdpai_mask_interval(const struct sdpai_mask_view *view, int64_t row) {
   struct sdpai_interval keys = {0, view->key_len};
   if (row >= view->query_len) keys.end = 0;
-  int64_t p = sdpai_saturating_add(row, view->offset);
   for (int i = 0; i < MASK_KINDS; i++)
     if ((view->problem->features & mask_kinds[i].feature) && mask_kinds[i].narrow)
-      mask_kinds[i].narrow(view, p, &keys);
+      mask_kinds[i].narrow(view, row, &keys);
   if (keys.end <= keys.begin) keys.begin = keys.end = 0;
   return keys;
 }

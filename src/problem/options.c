@@ -31,7 +31,7 @@ static sdpa_status check_choices(const sdpa_options *o, struct sdpai_report *rep
                       "precision is %u; expected SDPA_PRECISION_FULL (0), _FMA (1) or _REDUCED (2)",
                       (unsigned)o->precision);
   if (o->reserved0 != 0)
-    return sdpai_fail(report, SDPA_ERROR_VALUE, "reserved0 is %u; expected 0",
+    return sdpai_fail(report, SDPA_ERROR_VALUE, "options.reserved0 is %u; expected 0",
                       (unsigned)o->reserved0);
   if (o->threads < 0)
     return sdpai_fail(report, SDPA_ERROR_VALUE,
@@ -67,7 +67,7 @@ static sdpa_status check_served(const sdpa_options *o, struct sdpai_report *repo
 sdpa_status sdpai_options_read(const sdpa_options *options, struct sdpai_options *result,
                                struct sdpai_report *report) {
   static const sdpa_options defaults = {.size = sizeof defaults};
-  sdpa_options copy = {0};
+  sdpa_options copy;
   const void *view = &defaults;
   if (options) {
     sdpa_status status =

@@ -27,8 +27,18 @@ sdpa_status sdpai_struct_read(const char *name, const void *source, uint32_t siz
   *view = source;
   if (size < full) {
     memcpy(copy, source, size);
+    memset((char *)copy + size, 0, full - size);
     *view = copy;
   }
+  return SDPA_OK;
+}
+
+sdpa_status sdpai_struct_init(void *object, size_t size, size_t baseline) {
+  if (!object) return SDPA_ERROR_NULL;
+  if (size < baseline || size > UINT32_MAX) return SDPA_ERROR_STRUCT_SIZE;
+  memset(object, 0, size);
+  const uint32_t stored = (uint32_t)size;
+  memcpy(object, &stored, sizeof stored);
   return SDPA_OK;
 }
 
@@ -64,16 +74,35 @@ static void read_scalars(const sdpa_problem *problem, struct sdpai_problem *resu
   result->softcap = sdpai_dtype_round(result->compute, problem->softcap);
 }
 
+/* Strides that engines may multiply with, whatever stood in those that are not used: 0 along a
+ * dimension of one element, but 1 from column to column, and so in all of a tensor that is empty or
+ * not there. */
+static sdpa_strides used_strides(const sdpa_strides *given, int declared, int64_t batch,
+                                 int64_t heads, int64_t rows, int64_t cols) {
+  sdpa_strides used = {0, 0, 0, 1};
+  if (!declared || batch == 0 || heads == 0 || rows == 0 || cols == 0) return used;
+  if (batch > 1) used.batch = given->batch;
+  if (heads > 1) used.head = given->head;
+  if (rows > 1) used.row = given->row;
+  if (cols > 1) used.col = given->col;
+  return used;
+}
+
 static void read_strides(const sdpa_problem *problem, struct sdpai_problem *result) {
-  result->query = problem->query;
-  result->key = problem->key;
-  result->value = problem->value;
-  result->output = problem->output;
-  result->mask = problem->mask;
-  result->bias = problem->bias;
-  result->weights = problem->weights;
-  result->scores = problem->scores;
-  result->lse = problem->lse;
+  const sdpa_problem *p = problem;
+  const uint32_t features = p->features;
+  const int64_t b = p->batch, h = p->query_heads, g = p->kv_heads, n_q = p->query_len,
+                n_k = p->key_len;
+  const int output = !(features & SDPA_NO_OUTPUT);
+  result->query = used_strides(&p->query, 1, b, h, n_q, p->key_dim);
+  result->key = used_strides(&p->key, 1, b, g, n_k, p->key_dim);
+  result->value = used_strides(&p->value, output, b, g, n_k, p->value_dim);
+  result->output = used_strides(&p->output, output, b, h, n_q, p->value_dim);
+  result->mask = used_strides(&p->mask, (features & SDPA_MASK) != 0, b, h, n_q, n_k);
+  result->bias = used_strides(&p->bias, (features & SDPA_BIAS) != 0, b, h, n_q, n_k);
+  result->weights = used_strides(&p->weights, (features & SDPA_WEIGHTS) != 0, b, h, n_q, n_k);
+  result->scores = used_strides(&p->scores, (features & SDPA_SCORES) != 0, b, h, n_q, n_k);
+  result->lse = used_strides(&p->lse, (features & SDPA_LSE) != 0, b, h, n_q, 1);
 }
 
 sdpa_status sdpai_problem_read(const sdpa_problem *problem, struct sdpai_problem *result,
@@ -82,7 +111,6 @@ sdpa_status sdpai_problem_read(const sdpa_problem *problem, struct sdpai_problem
     return sdpai_fail(report, SDPA_ERROR_NULL,
                       "problem is NULL; expected a pointer to an sdpa_problem");
   sdpa_problem copy;
-  if (problem->size < sizeof copy) memset(&copy, 0, sizeof copy);
   const void *view = NULL;
   sdpa_status status = sdpai_struct_read("sdpa_problem", problem, problem->size,
                                          SDPAI_PROBLEM_BASELINE, sizeof copy, &copy, &view, report);

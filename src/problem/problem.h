@@ -27,6 +27,7 @@ struct sdpai_problem {
   double scale, softcap;             /* in the compute type; softcap 0: off */
   int64_t window_left, window_right; /* -1: unbounded; causal is window_right 0 */
   int64_t offset;
+  /* Along a dimension of one element, and in all of an empty or undeclared tensor: 0, col 1. */
   sdpa_strides query, key, value, output, mask, bias, weights, scores, lse;
 };
 
@@ -68,11 +69,16 @@ sdpa_status sdpai_validate_problem(const sdpa_problem *problem, struct sdpai_rep
 
 /* The size-field rule of all public input structs (Linux's, openat2(2)): `size` below `baseline`
  * (the size in 0.1) is an error; between that and `full` the rest is zero; above `full` the unknown
- * tail must be zero. *view becomes a struct of full size: *source itself, or *copy (`full` zero
- * bytes) filled from it. */
+ * tail must be zero. *view becomes a struct of full size: *source itself, or *copy, `full` bytes
+ * that are filled from it. */
 sdpa_status sdpai_struct_read(const char *name, const void *source, uint32_t size, size_t baseline,
                               size_t full, void *copy, const void **view,
                               struct sdpai_report *report);
+
+/* Sets `size` bytes of *object to 0 and its size field to `size`, which comes from the caller's
+ * header: not more than the caller's struct holds may be written. SDPA_ERROR_NULL,
+ * SDPA_ERROR_STRUCT_SIZE. */
+sdpa_status sdpai_struct_init(void *object, size_t size, size_t baseline);
 
 /* Contiguous strides of problem->query .. lse in `layout`; on an error the problem is untouched. */
 sdpa_status sdpai_problem_layout(sdpa_problem *problem, uint32_t layout);

@@ -23,7 +23,7 @@ static sdpa_status check_features(const sdpa_problem *p, struct sdpai_report *re
         "SDPA_NO_OUTPUT",
         (unsigned)p->features, (unsigned)unknown);
   if (p->reserved0 != 0)
-    return sdpai_fail(report, SDPA_ERROR_VALUE, "reserved0 is %u; expected 0",
+    return sdpai_fail(report, SDPA_ERROR_VALUE, "problem.reserved0 is %u; expected 0",
                       (unsigned)p->reserved0);
   if ((p->features & SDPA_NO_OUTPUT) && !(p->features & (SDPA_WEIGHTS | SDPA_LSE | SDPA_SCORES)))
     return sdpai_fail(
@@ -234,27 +234,29 @@ static int is_small(const int64_t size[4], const int64_t stride[4]) {
   return sizes <= INT64_C(1) << 20 && strides < INT64_C(1) << 36;
 }
 
-/* That the byte offset of every element can be computed. */
+/* That the byte offset of every element can be computed. The sentence names the stride that reaches
+ * farthest. */
 static sdpa_status check_span(const char *field, const int64_t size[4], const int64_t stride[4],
                               size_t element, struct sdpai_report *report) {
   static const char *const names[4] = {"batch", "head", "row", "col"};
-  int64_t low = 0, high = 0; /* of the elements' indices */
+  int64_t span = 1; /* elements from the first in memory to the last */
+  int64_t farthest = -1;
+  int fits = 1, blamed = 0;
   for (int i = 0; i < 4; i++) {
-    int64_t reach;
-    int64_t *end = stride[i] < 0 ? &low : &high;
-    if (!sdpai_checked_mul(size[i] - 1, stride[i], &reach) || !sdpai_checked_add(*end, reach, end))
-      return sdpai_fail(
-          report, SDPA_ERROR_OVERFLOW,
-          "%s.%s is %lld along a dimension of %lld; expected bytes that fit in ptrdiff_t", field,
-          names[i], (long long)stride[i], (long long)size[i]);
+    int64_t reach = 0;
+    const int known = sdpai_checked_mul(size[i] - 1, stride[i], &reach) && reach > INT64_MIN;
+    const int64_t length = !known ? INT64_MAX : reach < 0 ? -reach : reach;
+    if (length > farthest) {
+      farthest = length;
+      blamed = i;
+    }
+    fits = fits && known && sdpai_checked_add(span, length, &span);
   }
-  int64_t span;
-  if (!sdpai_checked_add(high, 1, &span) || !sdpai_checked_mul(low, -1, &low) ||
-      !sdpai_checked_add(span, low, &span) || !sdpai_checked_mul(span, (int64_t)element, &span) ||
-      span > PTRDIFF_MAX)
-    return sdpai_fail(report, SDPA_ERROR_OVERFLOW,
-                      "%s spans elements -%lld to %lld; expected bytes that fit in ptrdiff_t",
-                      field, (long long)low, (long long)high);
+  if (!fits || !sdpai_checked_mul(span, (int64_t)element, &span) || span > PTRDIFF_MAX)
+    return sdpai_fail(
+        report, SDPA_ERROR_OVERFLOW,
+        "%s.%s is %lld along a dimension of %lld; expected bytes that fit in ptrdiff_t", field,
+        names[blamed], (long long)stride[blamed], (long long)size[blamed]);
   return SDPA_OK;
 }
 

@@ -27,9 +27,11 @@ void *sdpai_alloc(const struct sdpai_allocator *allocator, size_t bytes, size_t 
 
 void sdpai_release(const struct sdpai_allocator *allocator, void *block, size_t bytes) {
   if (!block) return;
+  int saved = errno;
   if (allocator->alloc) {
     allocator->release(allocator->ctx, block, bytes);
   } else {
     free(block);
   }
+  errno = saved;
 }

@@ -14,7 +14,7 @@ struct sdpai_allocator {
 };
 
 /* `bytes` > 0 bytes at `alignment` (a power of two), or NULL. A block of a caller's allocator that
- * is not aligned as asked is given back and counts as a failure. Leaves errno as it was. */
+ * is not aligned as asked is given back and counts as a failure. Both leave errno as it was. */
 void *sdpai_alloc(const struct sdpai_allocator *allocator, size_t bytes, size_t alignment);
 void sdpai_release(const struct sdpai_allocator *allocator, void *block, size_t bytes);
 

@@ -34,6 +34,13 @@ SDPAI_INLINE int64_t sdpai_saturating_add(int64_t a, int64_t b) {
   return r;
 }
 
+/* a - b, likewise. */
+SDPAI_INLINE int64_t sdpai_saturating_sub(int64_t a, int64_t b) {
+  int64_t r;
+  if (__builtin_sub_overflow(a, b, &r)) return b > 0 ? INT64_MIN : INT64_MAX;
+  return r;
+}
+
 /* a * b of non-negative counts, held at INT64_MAX: for figures that are reported, not allocated. */
 SDPAI_INLINE int64_t sdpai_saturating_mul(int64_t a, int64_t b) {
   int64_t r;

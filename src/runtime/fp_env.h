@@ -3,8 +3,10 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Semantics rule 20: a call computes to nearest, without flush-to-zero, traps masked, and leaves
- * rounding mode, FTZ/DAZ, traps and exception flags as it found them. Between enter and leave call
- * functions that are not inlined, so that no arithmetic moves across.
+ * rounding mode, FTZ/DAZ, traps and exception flags as it found them. No load or store moves across
+ * enter and leave, also under link-time optimisation, and so no arithmetic on numbers in memory.
+ * For a number that the caller has in a register, call a function that is not inlined between the
+ * two.
  */
 #ifndef SDPAI_FP_ENV_H
 #define SDPAI_FP_ENV_H
@@ -12,6 +14,9 @@
 #include "runtime/compiler.h"
 
 #if defined(__SSE2__)
+/* For the compiler alone: the processor executes in order as far as MXCSR goes. */
+#define SDPAI_MEMORY_BARRIER() __asm__ volatile("" : : : "memory")
+
 /* All of the library's arithmetic runs in SSE/AVX registers: MXCSR is the whole state. Writing it
  * is about ten times cheaper than fesetenv(), which counts at n = 3. */
 #include <xmmintrin.h>
@@ -24,9 +29,11 @@ SDPAI_INLINE void sdpai_fp_enter(struct sdpai_fp_env *saved) {
   const unsigned int reset_value = 0x1f80; /* Intel SDM vol. 1, 10.2.3: MXCSR at reset */
   saved->mxcsr = _mm_getcsr();
   if (saved->mxcsr != reset_value) _mm_setcsr(reset_value);
+  SDPAI_MEMORY_BARRIER();
 }
 
 SDPAI_INLINE void sdpai_fp_leave(const struct sdpai_fp_env *saved) {
+  SDPAI_MEMORY_BARRIER();
   _mm_setcsr(saved->mxcsr);
 }
 

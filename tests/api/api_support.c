@@ -4,27 +4,12 @@
  */
 #include "api_support.h"
 
+#include <ctype.h>
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-  QUERY,
-  KEY,
-  VALUE,
-  OUTPUT,
-  MASK,
-  BIAS,
-  SLOPES,
-  SINKS,
-  KEY_LENS,
-  QUERY_LENS,
-  OFFSETS,
-  WEIGHTS,
-  SCORES,
-  LSE
-};
 
 enum { SENTINEL = 0xA5 };
 
@@ -64,18 +49,21 @@ static void take_inputs(struct api_call *call, uint32_t type, struct api_sizes s
   int64_t pairs = s.batch * s.query_heads * s.query_len * s.key_len;
   int64_t kv_rows = s.batch * s.kv_heads * s.key_len;
 
-  args->query = take_numbers(call, QUERY, type, s.batch * s.query_heads * s.query_len * s.key_dim);
-  args->key = take_numbers(call, KEY, type, kv_rows * s.key_dim);
-  args->value = take_numbers(call, VALUE, type, kv_rows * s.value_dim);
-  if (features & SDPA_MASK) args->mask = take(call, MASK, pairs, 1, 1);
-  if (features & SDPA_BIAS) args->bias = take(call, BIAS, pairs, element_size(type), 0);
+  args->query =
+      take_numbers(call, API_QUERY, type, s.batch * s.query_heads * s.query_len * s.key_dim);
+  args->key = take_numbers(call, API_KEY, type, kv_rows * s.key_dim);
+  args->value = take_numbers(call, API_VALUE, type, kv_rows * s.value_dim);
+  if (features & SDPA_MASK) args->mask = take(call, API_MASK, pairs, 1, 1);
+  if (features & SDPA_BIAS) args->bias = take(call, API_BIAS, pairs, element_size(type), 0);
   if (features & SDPA_ALIBI)
-    args->alibi_slopes = take(call, SLOPES, s.query_heads, element_size(type), 0);
-  if (features & SDPA_SINKS) args->sinks = take(call, SINKS, s.query_heads, element_size(type), 0);
-  if (features & SDPA_KEY_LENS) args->key_lens = take_counts(call, KEY_LENS, s.batch, s.key_len);
+    args->alibi_slopes = take(call, API_SLOPES, s.query_heads, element_size(type), 0);
+  if (features & SDPA_SINKS)
+    args->sinks = take(call, API_SINKS, s.query_heads, element_size(type), 0);
+  if (features & SDPA_KEY_LENS)
+    args->key_lens = take_counts(call, API_KEY_LENS, s.batch, s.key_len);
   if (features & SDPA_QUERY_LENS)
-    args->query_lens = take_counts(call, QUERY_LENS, s.batch, s.query_len);
-  if (features & SDPA_OFFSETS) args->offsets = take_counts(call, OFFSETS, s.batch, 0);
+    args->query_lens = take_counts(call, API_QUERY_LENS, s.batch, s.query_len);
+  if (features & SDPA_OFFSETS) args->offsets = take_counts(call, API_OFFSETS, s.batch, 0);
 }
 
 void api_call_init(struct api_call *call, uint32_t type, struct api_sizes s, uint32_t features,
@@ -102,12 +90,12 @@ void api_call_init(struct api_call *call, uint32_t type, struct api_sizes s, uin
   assert_int_equal(sdpa_args_init(args, sizeof *args), SDPA_OK);
   take_inputs(call, type, s);
   if (!(features & SDPA_NO_OUTPUT))
-    args->output = take(call, OUTPUT, rows * s.value_dim, element, SENTINEL);
+    args->output = take(call, API_OUTPUT, rows * s.value_dim, element, SENTINEL);
   if (features & SDPA_WEIGHTS)
-    args->weights = take(call, WEIGHTS, rows * s.key_len, element, SENTINEL);
+    args->weights = take(call, API_WEIGHTS, rows * s.key_len, element, SENTINEL);
   if (features & SDPA_SCORES)
-    args->scores = take(call, SCORES, rows * s.key_len, element, SENTINEL);
-  if (features & SDPA_LSE) args->lse = take(call, LSE, rows, element, SENTINEL);
+    args->scores = take(call, API_SCORES, rows * s.key_len, element, SENTINEL);
+  if (features & SDPA_LSE) args->lse = take(call, API_LSE, rows, element, SENTINEL);
 }
 
 void api_call_free(struct api_call *call) {
@@ -122,7 +110,7 @@ struct api_sizes api_one_head(int64_t query_len, int64_t key_len, int64_t key_di
 }
 
 void api_assert_untouched(const struct api_call *call) {
-  static const int outputs[] = {OUTPUT, WEIGHTS, SCORES, LSE};
+  static const int outputs[] = {API_OUTPUT, API_WEIGHTS, API_SCORES, API_LSE};
   for (size_t o = 0; o < sizeof outputs / sizeof outputs[0]; o++) {
     const unsigned char *bytes = call->block[outputs[o]];
     for (size_t i = 0; i < call->bytes[outputs[o]]; i++) assert_int_equal(bytes[i], SENTINEL);
@@ -133,8 +121,8 @@ void api_assert_untouched(const struct api_call *call) {
 static double value_magnitude(const struct api_call *call) {
   uint32_t type = call->problem.query_type;
   double largest = 0;
-  for (int64_t i = 0; i < (int64_t)(call->bytes[VALUE] / element_size(type)); i++) {
-    double x = fabs(api_get(type, call->block[VALUE], i));
+  for (int64_t i = 0; i < (int64_t)(call->bytes[API_VALUE] / element_size(type)); i++) {
+    double x = fabs(api_get(type, call->block[API_VALUE], i));
     if (isfinite(x) && x > largest) largest = x;
   }
   return largest;
@@ -150,10 +138,10 @@ void api_run(struct api_call *call) {
   problem.features &= ~(uint32_t)(SDPA_WEIGHTS | SDPA_SCORES | SDPA_LSE);
   problem.score_stage = 0;
   args.weights = args.scores = args.lse = NULL;
-  args.output = malloc(call->bytes[OUTPUT]);
-  if (call->bytes[OUTPUT]) assert_non_null(args.output);
+  args.output = malloc(call->bytes[API_OUTPUT]);
+  if (call->bytes[API_OUTPUT]) assert_non_null(args.output);
   assert_int_equal(sdpa_attention(&problem, NULL, &args), SDPA_OK);
-  int64_t n = (int64_t)(call->bytes[OUTPUT] / element_size(type));
+  int64_t n = (int64_t)(call->bytes[API_OUTPUT] / element_size(type));
   double magnitude = value_magnitude(call);
   for (int64_t i = 0; i < n; i++) {
     double x = api_get(type, call->args.output, i);
@@ -197,34 +185,34 @@ void api_put_all(uint32_t type, void *data, int64_t n, const double *x) {
 }
 
 void *api_query(const struct api_call *call) {
-  return call->block[QUERY];
+  return call->block[API_QUERY];
 }
 void *api_key(const struct api_call *call) {
-  return call->block[KEY];
+  return call->block[API_KEY];
 }
 void *api_value(const struct api_call *call) {
-  return call->block[VALUE];
+  return call->block[API_VALUE];
 }
 void *api_bias(const struct api_call *call) {
-  return call->block[BIAS];
+  return call->block[API_BIAS];
 }
 void *api_slopes(const struct api_call *call) {
-  return call->block[SLOPES];
+  return call->block[API_SLOPES];
 }
 void *api_sinks(const struct api_call *call) {
-  return call->block[SINKS];
+  return call->block[API_SINKS];
 }
 uint8_t *api_mask(const struct api_call *call) {
-  return call->block[MASK];
+  return call->block[API_MASK];
 }
 int64_t *api_key_lens(const struct api_call *call) {
-  return call->block[KEY_LENS];
+  return call->block[API_KEY_LENS];
 }
 int64_t *api_query_lens(const struct api_call *call) {
-  return call->block[QUERY_LENS];
+  return call->block[API_QUERY_LENS];
 }
 int64_t *api_offsets(const struct api_call *call) {
-  return call->block[OFFSETS];
+  return call->block[API_OFFSETS];
 }
 
 static int near(uint32_t type, double actual, double expected, double magnitude) {
@@ -250,6 +238,14 @@ void api_assert_all_near(uint32_t type, const void *actual, int64_t n, const dou
 }
 
 void api_assert_says(const char *text, const char *field, const char *value) {
-  if (!strstr(text, field)) fail_msg("\"%s\" does not name %s", text, field);
-  if (value && !strstr(text, value)) fail_msg("\"%s\" does not tell the value %s", text, value);
+  char words[256];
+  snprintf(words, sizeof words, "%s%s%s", field, value ? " is " : "", value ? value : "");
+  const size_t length = strlen(words);
+  for (const char *at = strstr(text, words); at; at = strstr(at + 1, words)) {
+    const char after = at[length];
+    if (at != text && (isalnum((unsigned char)at[-1]) || at[-1] == '_')) continue;
+    if (value ? !isalnum((unsigned char)after) : !isalnum((unsigned char)after) && after != '_')
+      return;
+  }
+  fail_msg("\"%s\" does not say \"%s\"", text, words);
 }

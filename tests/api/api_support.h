@@ -18,7 +18,24 @@
 
 #include <sdpa/sdpa.h>
 
-enum { API_TENSORS = 14 };
+/* The tensors and arrays of a call, as in struct sdpa_args. */
+enum {
+  API_QUERY,
+  API_KEY,
+  API_VALUE,
+  API_OUTPUT,
+  API_MASK,
+  API_BIAS,
+  API_SLOPES,
+  API_SINKS,
+  API_KEY_LENS,
+  API_QUERY_LENS,
+  API_OFFSETS,
+  API_WEIGHTS,
+  API_SCORES,
+  API_LSE,
+  API_TENSORS
+};
 
 /* What the features declare is allocated and set in args; the rest of args is NULL. */
 struct api_call {
@@ -78,7 +95,8 @@ void api_assert_near(uint32_t type, double actual, double expected, double magni
 void api_assert_all_near(uint32_t type, const void *actual, int64_t n, const double *expected,
                          double magnitude);
 
-/* Asserts that both checks' sentence holds `field` and `value` (NULL: not asserted). */
+/* Asserts that a check's sentence says "<field> is <value>", or names the field if value is NULL,
+ * in whole words. */
 void api_assert_says(const char *text, const char *field, const char *value);
 
 #endif

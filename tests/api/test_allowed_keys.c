@@ -47,6 +47,8 @@ static const struct picture pictures[] = {
     {SDPA_WINDOW, SDPA_ALIGN_OFFSET, 2, 3, 0, 0, FAR, 0, 0, "... ..."},
     {SDPA_WINDOW, SDPA_ALIGN_OFFSET, 2, 3, FAR, FAR, 1, 0, 0, "xxx xxx"},
     {SDPA_WINDOW, SDPA_ALIGN_OFFSET, 2, 3, -1, FAR, -FAR - 1, 0, 0, "... x.."},
+    {SDPA_WINDOW, SDPA_ALIGN_OFFSET, 3, 3, FAR, -1, FAR, 0, 0, "xxx .xx ..x"},
+    {SDPA_WINDOW, SDPA_ALIGN_OFFSET, 3, 3, FAR - 1, FAR, FAR, 0, 0, ".xx ..x ..."},
     {SDPA_CAUSAL, SDPA_ALIGN_OFFSET, 2, 3, 0, 0, FAR, 0, 0, "xxx xxx"},
     {SDPA_CAUSAL, SDPA_ALIGN_OFFSET, 2, 3, 0, 0, -FAR - 1, 0, 0, "... ..."},
     /* lengths: keys end, rows end, only bottom-right follows them */
@@ -79,7 +81,7 @@ static void check_picture(uint32_t type, const struct picture *p, int index) {
   call.problem.offset = p->offset;
   if (p->features & SDPA_KEY_LENS) api_key_lens(&call)[0] = p->key_length;
   if (p->features & SDPA_QUERY_LENS) api_query_lens(&call)[0] = p->query_length;
-  memset(api_query(&call), 0, call.bytes[0]);
+  memset(api_query(&call), 0, call.bytes[API_QUERY]);
   api_run(&call);
   for (int64_t i = 0; i < p->query_len; i++) {
     const char *row = p->rows + i * (p->key_len + 1);
@@ -116,7 +118,7 @@ static void test_per_batch_entry(void **state) {
                   SDPA_ALIGN_OFFSET);
     memcpy(api_offsets(&call), (const int64_t[]){2, -1, 3}, 3 * sizeof(int64_t));
     memcpy(api_key_lens(&call), (const int64_t[]){4, 4, 2}, 3 * sizeof(int64_t));
-    memset(api_query(&call), 0, call.bytes[0]);
+    memset(api_query(&call), 0, call.bytes[API_QUERY]);
     api_run(&call);
     const double third = 1. / 3;
     api_assert_all_near(type, call.args.weights, 12,
@@ -135,7 +137,7 @@ static void test_mask_and_intersection(void **state) {
     memcpy(api_mask(&call), (const uint8_t[]){0, 255, 2, 128, 1, 0, 64, 3}, 8);
     api_put(type, api_bias(&call), 2, -INFINITY);
     api_put(type, api_bias(&call), 4, -INFINITY);
-    memset(api_query(&call), 0, call.bytes[0]);
+    memset(api_query(&call), 0, call.bytes[API_QUERY]);
     api_run(&call);
     api_assert_all_near(type, call.args.weights, 8, (const double[]){0, 1, 0, 0, 0, 0, .5, .5}, 1);
     api_call_free(&call);
@@ -182,7 +184,7 @@ static void test_empty(void **state) {
     api_call_init(&call, type, api_one_head(1, 2, 1, 0), SDPA_WEIGHTS | SDPA_LSE, 0);
     call.args.value = NULL;
     call.args.output = NULL;
-    memset(api_query(&call), 0, call.bytes[0]);
+    memset(api_query(&call), 0, call.bytes[API_QUERY]);
     assert_int_equal(sdpa_attention(&call.problem, NULL, &call.args), SDPA_OK);
     api_assert_all_near(type, call.args.weights, 2, (const double[]){.5, .5}, 1);
     api_assert_near(type, api_get(type, call.args.lse, 0), log(2), 1);

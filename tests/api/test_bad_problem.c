@@ -58,10 +58,11 @@ static const struct field_case problem_cases[] = {
     {P(output_type), U32, SDPA_F64, 0, "f64", SDPA_ERROR_UNSUPPORTED, SDPA_F32, 0, 0},
     {P(bias_type), U32, SDPA_F32, 0, "f32", SDPA_ERROR_UNSUPPORTED, 0, SDPA_BIAS, 0},
     /* flags and constants */
-    {P(features), U32, 1 << 10, 0, "400", SDPA_ERROR_VALUE, 0, 0, 0},
-    {P(features), U32, 1u << 31, 0, "80000000", SDPA_ERROR_VALUE, 0, 0, 0},
-    {P(features), U32, SDPA_NO_OUTPUT, 0, "80000", SDPA_ERROR_VALUE, 0, 0, 0},
-    {P(reserved0), U32, 9, 0, "9", SDPA_ERROR_VALUE, 0, 0, 0},
+    {P(features), U32, 1 << 10, 0, "0x400", SDPA_ERROR_VALUE, 0, 0, 0},
+    {P(features), U32, 1u << 31, 0, "0x80000000", SDPA_ERROR_VALUE, 0, 0, 0},
+    {P(features), U32, SDPA_NO_OUTPUT, 0, "0x80000", SDPA_ERROR_VALUE, 0, 0, 0},
+    {"problem.reserved0", offsetof(sdpa_problem, reserved0), U32, 9, 0, "9", SDPA_ERROR_VALUE, 0, 0,
+     0},
     {P(alignment), U32, 4, 0, "4", SDPA_ERROR_VALUE, 0, 0, 0},
     {P(alignment), U32, 4, 0, "4", SDPA_ERROR_VALUE, 0, SDPA_CAUSAL, SDPA_ALIGN_TOP_LEFT},
     {P(score_stage), U32, 0, 0, "0", SDPA_ERROR_VALUE, 0, SDPA_SCORES, 0},
@@ -94,36 +95,27 @@ static const struct field_case problem_cases[] = {
     {P(softcap), F64, 0, NAN, "nan", SDPA_ERROR_VALUE, SDPA_F32, 0, 0},
     {P(softcap), F64, 0, 1e300, "1e+300", SDPA_ERROR_VALUE, SDPA_F32, 0, 0},
     /* strides of outputs */
-    {"output.batch", offsetof(sdpa_problem, output.batch), I64, 0, 0, "0", SDPA_ERROR_STRIDE, 0, 0,
-     0},
-    {"output.head", offsetof(sdpa_problem, output.head), I64, 0, 0, "0", SDPA_ERROR_STRIDE, 0, 0,
-     0},
-    {"output.row", offsetof(sdpa_problem, output.row), I64, 0, 0, "0", SDPA_ERROR_STRIDE, 0, 0, 0},
-    {"output.col", offsetof(sdpa_problem, output.col), I64, 0, 0, "0", SDPA_ERROR_STRIDE, 0, 0, 0},
-    {"weights.row", offsetof(sdpa_problem, weights.row), I64, 0, 0, "0", SDPA_ERROR_STRIDE, 0,
-     SDPA_WEIGHTS, 0},
-    {"scores.col", offsetof(sdpa_problem, scores.col), I64, 0, 0, "0", SDPA_ERROR_STRIDE, 0,
-     SDPA_SCORES, 0},
-    {"lse.head", offsetof(sdpa_problem, lse.head), I64, 0, 0, "0", SDPA_ERROR_STRIDE, 0, SDPA_LSE,
-     0},
-    {"lse.col", offsetof(sdpa_problem, lse.col), I64, 1, 0, "1", SDPA_ERROR_STRIDE, 0, SDPA_LSE, 0},
+    {P(output.batch), I64, 0, 0, "0", SDPA_ERROR_STRIDE, 0, 0, 0},
+    {P(output.head), I64, 0, 0, "0", SDPA_ERROR_STRIDE, 0, 0, 0},
+    {P(output.row), I64, 0, 0, "0", SDPA_ERROR_STRIDE, 0, 0, 0},
+    {P(output.col), I64, 0, 0, "0", SDPA_ERROR_STRIDE, 0, 0, 0},
+    {P(weights.row), I64, 0, 0, "0", SDPA_ERROR_STRIDE, 0, SDPA_WEIGHTS, 0},
+    {P(scores.col), I64, 0, 0, "0", SDPA_ERROR_STRIDE, 0, SDPA_SCORES, 0},
+    {P(lse.head), I64, 0, 0, "0", SDPA_ERROR_STRIDE, 0, SDPA_LSE, 0},
+    {P(lse.col), I64, 1, 0, "1", SDPA_ERROR_STRIDE, 0, SDPA_LSE, 0},
     /* bytes that do not fit */
-    {"query", offsetof(sdpa_problem, query.row), I64, INT64_MAX, 0, NULL, SDPA_ERROR_OVERFLOW, 0, 0,
+    {P(query.row), I64, INT64_MAX, 0, "9223372036854775807", SDPA_ERROR_OVERFLOW, 0, 0, 0},
+    {P(key.batch), I64, INT64_MIN, 0, "-9223372036854775808", SDPA_ERROR_OVERFLOW, 0, 0, 0},
+    {P(value.row), I64, INT64_MAX / 8, 0, "1152921504606846975", SDPA_ERROR_OVERFLOW, 0, 0, 0},
+    {P(output.head), I64, INT64_MAX / 2, 0, "4611686018427387903", SDPA_ERROR_OVERFLOW, 0, 0, 0},
+    {P(mask.row), I64, INT64_MAX, 0, "9223372036854775807", SDPA_ERROR_OVERFLOW, 0, SDPA_MASK, 0},
+    {P(bias.col), I64, INT64_MIN / 2, 0, "-4611686018427387904", SDPA_ERROR_OVERFLOW, 0, SDPA_BIAS,
      0},
-    {"key", offsetof(sdpa_problem, key.batch), I64, INT64_MIN, 0, NULL, SDPA_ERROR_OVERFLOW, 0, 0,
-     0},
-    {"value", offsetof(sdpa_problem, value.row), I64, INT64_MAX / 8, 0, NULL, SDPA_ERROR_OVERFLOW,
-     0, 0, 0},
-    {"output", offsetof(sdpa_problem, output.head), I64, INT64_MAX / 2, 0, NULL,
-     SDPA_ERROR_OVERFLOW, 0, 0, 0},
-    {"mask", offsetof(sdpa_problem, mask.row), I64, INT64_MAX, 0, NULL, SDPA_ERROR_OVERFLOW, 0,
-     SDPA_MASK, 0},
-    {"bias", offsetof(sdpa_problem, bias.col), I64, INT64_MIN / 2, 0, NULL, SDPA_ERROR_OVERFLOW, 0,
-     SDPA_BIAS, 0},
-    {"weights", offsetof(sdpa_problem, weights.batch), I64, INT64_MAX, 0, NULL, SDPA_ERROR_OVERFLOW,
-     0, SDPA_WEIGHTS, 0},
-    {"lse", offsetof(sdpa_problem, lse.batch), I64, INT64_MAX, 0, NULL, SDPA_ERROR_OVERFLOW, 0,
-     SDPA_LSE, 0},
+    {P(weights.batch), I64, INT64_MAX, 0, "9223372036854775807", SDPA_ERROR_OVERFLOW, 0,
+     SDPA_WEIGHTS, 0},
+    {P(scores.batch), I64, -(INT64_MAX / 8), 0, "-1152921504606846975", SDPA_ERROR_OVERFLOW, 0,
+     SDPA_SCORES, 0},
+    {P(lse.batch), I64, INT64_MAX, 0, "9223372036854775807", SDPA_ERROR_OVERFLOW, 0, SDPA_LSE, 0},
 };
 
 static const struct field_case options_cases[] = {
@@ -140,7 +132,8 @@ static const struct field_case options_cases[] = {
     {O(precision), U32, SDPA_PRECISION_REDUCED, 0, "2", SDPA_ERROR_UNSUPPORTED, 0, 0, 0},
     {O(threads), I32, -1, 0, "-1", SDPA_ERROR_VALUE, 0, 0, 0},
     {O(threads), I32, INT32_MIN, 0, "-2147483648", SDPA_ERROR_VALUE, 0, 0, 0},
-    {O(reserved0), U32, 14, 0, "14", SDPA_ERROR_VALUE, 0, 0, 0},
+    {"options.reserved0", offsetof(sdpa_options, reserved0), U32, 14, 0, "14", SDPA_ERROR_VALUE, 0,
+     0, 0},
 };
 
 static void set_field(void *object, const struct field_case *c) {
@@ -212,7 +205,7 @@ static void test_null(void **state) {
   (void)state;
   struct api_call call;
   api_call_init(&call, SDPA_F32, api_one_head(2, 3, 2, 2), 0, 0);
-  check_refused(&call, NULL, NULL, "problem", NULL, SDPA_ERROR_NULL);
+  check_refused(&call, NULL, NULL, "problem", "NULL", SDPA_ERROR_NULL);
   assert_int_equal(sdpa_plan_create(&call.problem, NULL, NULL), SDPA_ERROR_NULL);
   assert_int_equal(sdpa_problem_layout(NULL, SDPA_LAYOUT_BHSD), SDPA_ERROR_NULL);
   sdpa_strides strides;
@@ -239,16 +232,16 @@ static void test_half_an_allocator(void **state) {
   sdpa_options options;
   assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
   options.alloc = no_alloc;
-  check_refused(&call, &call.problem, &options, "release", NULL, SDPA_ERROR_NULL);
+  check_refused(&call, &call.problem, &options, "release", "NULL", SDPA_ERROR_NULL);
   options.alloc = NULL;
   options.release = no_release;
-  check_refused(&call, &call.problem, &options, "alloc", NULL, SDPA_ERROR_NULL);
+  check_refused(&call, &call.problem, &options, "alloc", "NULL", SDPA_ERROR_NULL);
   api_call_free(&call);
 }
 
 /* Sizes that no machine holds: only the problem is judged, so no buffer is needed. */
 static sdpa_status judge_on(uint32_t engine, struct api_sizes s, uint32_t features,
-                            const char *names) {
+                            const char *names, const char *says) {
   sdpa_problem p;
   assert_int_equal(sdpa_problem_init(&p, sizeof p), SDPA_OK);
   p.query_type = SDPA_F32;
@@ -266,15 +259,16 @@ static sdpa_status judge_on(uint32_t engine, struct api_sizes s, uint32_t featur
   assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
   options.engine = engine;
   sdpa_status status = sdpa_problem_check(&p, &options, text, sizeof text);
-  if (status != SDPA_OK) api_assert_says(text, names, NULL);
+  if (status != SDPA_OK) api_assert_says(text, names, says);
   sdpa_plan *plan;
   assert_int_equal(sdpa_plan_create(&p, &options, &plan), status);
   sdpa_plan_destroy(plan);
   return status;
 }
 
-static sdpa_status judge(struct api_sizes s, uint32_t features, const char *names) {
-  return judge_on(SDPA_ENGINE_AUTO, s, features, names);
+static sdpa_status judge(struct api_sizes s, uint32_t features, const char *names,
+                         const char *says) {
+  return judge_on(SDPA_ENGINE_AUTO, s, features, names, says);
 }
 
 /* The BLAS counts keys and dimensions in int. Rows come in blocks. */
@@ -283,20 +277,20 @@ static void test_sizes_of_the_blas(void **state) {
   const int64_t beyond = (int64_t)INT_MAX + 1;
   const uint32_t blas = SDPA_ENGINE_BLAS;
   api_needs(blas);
-  assert_int_equal(judge_on(blas, api_one_head(1, beyond, 1, 1), 0, "key_len"),
+  assert_int_equal(judge_on(blas, api_one_head(1, beyond, 1, 1), 0, "key_len", "2147483648"),
                    SDPA_ERROR_UNSUPPORTED);
-  assert_int_equal(judge_on(blas, api_one_head(1, 1, beyond, 1), 0, "key_dim"),
+  assert_int_equal(judge_on(blas, api_one_head(1, 1, beyond, 1), 0, "key_dim", "2147483648"),
                    SDPA_ERROR_UNSUPPORTED);
-  assert_int_equal(judge_on(blas, api_one_head(1, 1, 1, beyond), 0, "value_dim"),
+  assert_int_equal(judge_on(blas, api_one_head(1, 1, 1, beyond), 0, "value_dim", "2147483648"),
                    SDPA_ERROR_UNSUPPORTED);
-  assert_int_equal(judge_on(blas, api_one_head(1, INT_MAX, 1, 1), 0, ""), SDPA_OK);
-  assert_int_equal(judge_on(blas, api_one_head(beyond, 1, 1, 1), 0, ""), SDPA_OK);
+  assert_int_equal(judge_on(blas, api_one_head(1, INT_MAX, 1, 1), 0, "", ""), SDPA_OK);
+  assert_int_equal(judge_on(blas, api_one_head(beyond, 1, 1, 1), 0, "", ""), SDPA_OK);
 }
 
 static void test_absent_engine(void **state) {
   (void)state;
   if (api_offers(SDPA_ENGINE_BLAS)) skip();
-  assert_int_equal(judge_on(SDPA_ENGINE_BLAS, api_one_head(1, 1, 1, 1), 0, "engine is 1"),
+  assert_int_equal(judge_on(SDPA_ENGINE_BLAS, api_one_head(1, 1, 1, 1), 0, "engine is 1", ""),
                    SDPA_ERROR_UNSUPPORTED);
 }
 
@@ -306,21 +300,25 @@ static void test_extreme_sizes(void **state) {
   const int64_t beyond = (int64_t)INT_MAX + 1;
   for (int i = 0; i < 2; i++) {
     const uint32_t engine = i ? SDPA_ENGINE_TILED : SDPA_ENGINE_AUTO;
-    assert_int_equal(judge_on(engine, api_one_head(1, beyond, 1, 1), 0, ""), SDPA_OK);
-    assert_int_equal(judge_on(engine, api_one_head(1, 1, beyond, 1), 0, ""), SDPA_OK);
-    assert_int_equal(judge_on(engine, api_one_head(1, 1, 1, beyond), 0, ""), SDPA_OK);
-    assert_int_equal(judge_on(engine, api_one_head(1, beyond, 1, 1), SDPA_WEIGHTS, ""), SDPA_OK);
+    assert_int_equal(judge_on(engine, api_one_head(1, beyond, 1, 1), 0, "", ""), SDPA_OK);
+    assert_int_equal(judge_on(engine, api_one_head(1, 1, beyond, 1), 0, "", ""), SDPA_OK);
+    assert_int_equal(judge_on(engine, api_one_head(1, 1, 1, beyond), 0, "", ""), SDPA_OK);
+    assert_int_equal(judge_on(engine, api_one_head(1, beyond, 1, 1), SDPA_WEIGHTS, "", ""),
+                     SDPA_OK);
   }
   /* 2^62 pairs: their bytes fit, their floats do not. The sizes themselves suit every BLAS. */
   const int64_t n = INT64_C(1) << 30;
   const struct api_sizes square = {4, 1, 1, n, n, 1, 1};
-  assert_int_equal(judge(square, 0, ""), SDPA_OK);
-  assert_int_equal(judge(square, SDPA_MASK, ""), SDPA_OK);
-  assert_int_equal(judge(square, SDPA_WEIGHTS, "weights"), SDPA_ERROR_OVERFLOW);
-  assert_int_equal(judge(square, SDPA_BIAS, "bias"), SDPA_ERROR_OVERFLOW);
+  assert_int_equal(judge(square, 0, "", ""), SDPA_OK);
+  assert_int_equal(judge(square, SDPA_MASK, "", ""), SDPA_OK);
+  assert_int_equal(judge(square, SDPA_WEIGHTS, "weights.batch", "1152921504606846976"),
+                   SDPA_ERROR_OVERFLOW);
+  assert_int_equal(judge(square, SDPA_BIAS, "bias.batch", "1152921504606846976"),
+                   SDPA_ERROR_OVERFLOW);
   const struct api_sizes more = {1024, 1, 1, n, n, 1, 1};
-  assert_int_equal(judge(more, 0, ""), SDPA_OK);
-  assert_int_equal(judge(more, SDPA_MASK, "mask"), SDPA_ERROR_OVERFLOW);
+  assert_int_equal(judge(more, 0, "", ""), SDPA_OK);
+  assert_int_equal(judge(more, SDPA_MASK, "mask.batch", "1152921504606846976"),
+                   SDPA_ERROR_OVERFLOW);
 }
 
 static void test_one_shot_sizes(void **state) {

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fenv.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #if defined(__SSE2__)
 #include <xmmintrin.h>
@@ -177,6 +178,11 @@ static void test_traps(void **state) {
   unsigned int before = _mm_getcsr();
 #endif
   sdpa_status status = sdpa_attention(&call.problem, NULL, &call.args);
+  /* A signalling NaN traps already where it is compared. */
+  const uint64_t signalling = UINT64_C(0x7ff0000000000001);
+  double scale, scores[2] = {0, 1}, weights[2];
+  memcpy(&scale, &signalling, sizeof scale);
+  sdpa_status refused = sdpa_softmax_f64(1, 2, scale, scores, 2, NULL, 0, weights, 2);
   int after = fegetexcept();
 #if defined(__SSE2__)
   unsigned int sse_after = _mm_getcsr();
@@ -186,6 +192,7 @@ static void test_traps(void **state) {
   assert_int_equal(sse_after, before);
 #endif
   assert_int_equal(status, SDPA_OK);
+  assert_int_equal(refused, SDPA_ERROR_VALUE);
   assert_int_equal(after, traps);
   api_call_free(&call);
 #else
@@ -252,6 +259,40 @@ static void test_errno(void **state) {
   assert_int_equal(errno, 1234);
 }
 
+/* An allocator that sets errno, as malloc and munmap may. */
+static void *loud_alloc(void *ctx, size_t bytes, size_t alignment) {
+  (void)ctx;
+  errno = 4321;
+  return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+static void loud_release(void *ctx, void *block, size_t bytes) {
+  (void)ctx, (void)bytes;
+  free(block);
+  errno = 4321;
+}
+
+static void test_errno_of_the_allocator(void **state) {
+  (void)state;
+  struct api_call call;
+  api_call_init(&call, SDPA_F64, api_one_head(40, 300, 2, 2), 0, 0);
+  sdpa_options options;
+  sdpa_plan *plan;
+  size_t bytes, alignment;
+  assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+  options.alloc = loud_alloc;
+  options.release = loud_release;
+  errno = 1234;
+  assert_int_equal(sdpa_plan_create(&call.problem, &options, &plan), SDPA_OK);
+  assert_int_equal(errno, 1234);
+  assert_int_equal(sdpa_plan_workspace(plan, &bytes, &alignment), SDPA_OK);
+  assert_true(bytes > 0);
+  assert_int_equal(sdpa_execute(plan, &call.args, NULL, 0), SDPA_OK);
+  assert_int_equal(errno, 1234);
+  sdpa_plan_destroy(plan);
+  assert_int_equal(errno, 1234);
+  api_call_free(&call);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rounding_modes),
@@ -260,6 +301,7 @@ int main(void) {
       cmocka_unit_test(test_flush_to_zero),
       cmocka_unit_test(test_subnormal_values),
       cmocka_unit_test(test_errno),
+      cmocka_unit_test(test_errno_of_the_allocator),
   };
   return cmocka_run_group_tests(tests, compute_default, NULL);
 }

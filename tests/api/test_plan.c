@@ -93,9 +93,9 @@ static void test_workspace(void **state) {
                      SDPA_ERROR_WORKSPACE);
     char number[32];
     snprintf(number, sizeof number, "%zu", bytes - 1);
-    api_assert_says(text, "workspace", number);
+    api_assert_says(text, "bytes", number);
     snprintf(number, sizeof number, "%zu", bytes);
-    api_assert_says(text, "workspace", number);
+    api_assert_says(text, number, NULL);
     assert_int_equal(sdpa_execute(plan, &call.args, workspace, 0), SDPA_ERROR_WORKSPACE);
     api_assert_untouched(&call);
 
@@ -103,8 +103,8 @@ static void test_workspace(void **state) {
                      SDPA_OK);
     assert_string_equal(text, "");
     assert_int_equal(sdpa_execute(plan, &call.args, workspace, bytes), SDPA_OK);
-    assert_memory_equal(call.args.output, reference.args.output, call.bytes[3]);
-    assert_memory_equal(call.args.weights, reference.args.weights, call.bytes[11]);
+    assert_memory_equal(call.args.output, reference.args.output, call.bytes[API_OUTPUT]);
+    assert_memory_equal(call.args.weights, reference.args.weights, call.bytes[API_WEIGHTS]);
     free(workspace);
     sdpa_plan_destroy(plan);
     api_call_free(&reference);
@@ -122,10 +122,11 @@ static void test_workspace_alignment(void **state) {
   assert_int_equal(sdpa_plan_workspace(plan, &bytes, &alignment), SDPA_OK);
   char *block = aligned_workspace(bytes + alignment, alignment);
   for (size_t shift = 1; shift < alignment; shift++) {
-    char text[256];
+    char text[256], address[32];
     assert_int_equal(sdpa_args_check(plan, &call.args, block + shift, bytes, text, sizeof text),
                      SDPA_ERROR_ALIGNMENT);
-    api_assert_says(text, "workspace", NULL);
+    snprintf(address, sizeof address, "%p", (const void *)(block + shift));
+    api_assert_says(text, "workspace", address);
     assert_int_equal(sdpa_execute(plan, &call.args, block + shift, bytes), SDPA_ERROR_ALIGNMENT);
   }
   api_assert_untouched(&call);
@@ -300,9 +301,9 @@ static void *work(void *arg) {
   sdpa_plan_workspace(worker->plan, &bytes, &alignment);
   if (worker->with_workspace && posix_memalign(&workspace, alignment, bytes)) worker->failures++;
   for (int i = 0; i < ROUNDS; i++) {
-    memset(worker->call.args.output, 0, worker->call.bytes[3]);
+    memset(worker->call.args.output, 0, worker->call.bytes[API_OUTPUT]);
     if (sdpa_execute(worker->plan, &worker->call.args, workspace, bytes) != SDPA_OK ||
-        memcmp(worker->call.args.output, worker->expected, worker->call.bytes[3]) != 0)
+        memcmp(worker->call.args.output, worker->expected, worker->call.bytes[API_OUTPUT]) != 0)
       worker->failures++;
   }
   free(workspace);

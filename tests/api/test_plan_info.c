@@ -124,6 +124,57 @@ static void test_threads_and_splits(void **state) {
   api_call_free(&call);
 }
 
+/* The figures' rules, one after the other. */
+static void test_flops_and_bytes(void **state) {
+  (void)state;
+  const struct api_sizes sizes = {2, 4, 2, 3, 5, 7, 6};
+  struct api_call call;
+  api_call_init(&call, SDPA_F64, sizes, 0, SDPA_ALIGN_TOP_LEFT);
+  sdpa_problem *p = &call.problem;
+  const int64_t q = 168 * 8, key = 140 * 8, value = 120 * 8, output = 144 * 8, square = 120;
+  int64_t bytes = q + key + value + output;
+  assert_int_equal(query(p, NULL).bytes, bytes);
+
+  /* a window: the three pairs of the diagonal and one beside each of rows 1 and 2 */
+  p->features = SDPA_WINDOW, p->window_left = 1;
+  assert_int_equal(query(p, NULL).flops, 8 * (3 + 2) * 2 * (7 + 6));
+  p->window_left = 0;
+
+  /* every optional tensor, in its own type; lengths and masks have bytes only */
+  p->features = SDPA_MASK | SDPA_BIAS | SDPA_ALIBI | SDPA_SINKS | SDPA_KEY_LENS | SDPA_QUERY_LENS |
+                SDPA_WEIGHTS | SDPA_SCORES | SDPA_LSE;
+  p->score_stage = SDPA_STAGE_BIASED;
+  bytes += square * (1 + 8 + 8 + 8) + 24 * 8 + 2 * 4 * 8 + 2 * 2 * 8;
+  assert_int_equal(query(p, NULL).bytes, bytes);
+  assert_int_equal(query(p, NULL).flops, 8 * 15 * 2 * 13);
+
+  /* a mask for all heads and batch entries, a bias of one number */
+  p->mask.batch = p->mask.head = 0;
+  p->bias = (sdpa_strides){0, 0, 0, 0};
+  bytes -= (square - 15) + (square - 1) * 8;
+  assert_int_equal(query(p, NULL).bytes, bytes);
+
+  /* no output: neither it nor V, whose product is not formed */
+  p->features |= SDPA_NO_OUTPUT;
+  bytes -= value + output;
+  assert_int_equal(query(p, NULL).bytes, bytes);
+  assert_int_equal(query(p, NULL).flops, 8 * 15 * 2 * 7);
+
+  p->features = SDPA_CAUSAL | SDPA_OFFSETS, p->alignment = SDPA_ALIGN_OFFSET, p->score_stage = 0;
+  assert_int_equal(query(p, NULL).flops, 8 * 15 * 2 * 13);
+  assert_int_equal(query(p, NULL).bytes, q + key + value + output + 2 * 8);
+
+  /* what does not fit is held: 2^31 - 1 keys, 2^40 rows of one query */
+  p->features = SDPA_NO_OUTPUT | SDPA_LSE;
+  p->query_len = INT64_C(1) << 40, p->key_len = INT32_MAX;
+  p->alignment = 0;
+  p->query = p->key = (sdpa_strides){0, 0, 0, 1};
+  p->lse = (sdpa_strides){INT64_C(1) << 42, INT64_C(1) << 40, 1, 0};
+  assert_true(query(p, NULL).flops == INT64_MAX);
+  assert_true(query(p, NULL).bytes == 7 * 8 + 7 * 8 + (INT64_C(8) << 40) * 8);
+  api_call_free(&call);
+}
+
 /* As snprintf: the full length, cut and terminated, nothing beyond. */
 typedef size_t text_function(const sdpa_plan *plan, char *text, size_t text_bytes);
 static size_t build_info(const sdpa_plan *plan, char *text, size_t text_bytes) {
@@ -207,6 +258,7 @@ int main(void) {
       cmocka_unit_test(test_query),
       cmocka_unit_test(test_choice),
       cmocka_unit_test(test_threads_and_splits),
+      cmocka_unit_test(test_flops_and_bytes),
       cmocka_unit_test(test_texts),
       cmocka_unit_test(test_version_and_status),
   };

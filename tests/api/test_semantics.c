@@ -100,7 +100,7 @@ static void test_rule_3_alibi(void **state) {
     struct api_call call;
     const struct api_sizes sizes = {1, 2, 1, 3, 3, 1, 1};
     api_call_init(&call, type, sizes, SDPA_ALIBI | STATS, SDPA_ALIGN_NONE);
-    memset(api_query(&call), 0, call.bytes[0]);
+    memset(api_query(&call), 0, call.bytes[API_QUERY]);
     api_put(type, api_slopes(&call), 0, log(2));
     api_put(type, api_slopes(&call), 1, -log(2));
     api_run(&call);
@@ -281,8 +281,29 @@ static void test_rule_8_stable(void **state) {
   }
 }
 
+/* Scores of 1e9 to 1e37 (f64: 1e18 to 1e300) with a scale that rounds, 1 / sqrt(3): two equal keys
+ * share the weight, a key of half the score has none. */
+static void test_huge_scores(void **state) {
+  (void)state;
+  FOR_TYPES {
+    const double least = type == SDPA_F64 ? 1e18 : 1e9, most = type == SDPA_F64 ? 1e300 : 1e37;
+    for (double size = least; size < most; size *= 1.37e2) {
+      struct api_call call;
+      api_call_init(&call, type, api_one_head(1, 3, 3, 1), SDPA_WEIGHTS, 0);
+      api_put_all(type, api_query(&call), 3, (const double[]){1, 1, 1});
+      for (int i = 0; i < 9; i++) api_put(type, api_key(&call), i, i / 3 == 1 ? size / 2 : size);
+      api_put_all(type, api_value(&call), 3, (const double[]){1, 7, 3});
+      api_run(&call);
+      api_assert_all_near(type, call.args.weights, 3, (const double[]){.5, 0, .5}, 1);
+      api_assert_near(type, api_get(type, call.args.output, 0), 2, 3);
+      api_call_free(&call);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_huge_scores),
       cmocka_unit_test(test_rule_1_scale),
       cmocka_unit_test(test_rule_1_default_scale),
       cmocka_unit_test(test_rule_2_softcap),

@@ -92,6 +92,28 @@ static void test_stable(void **state) {
   }
 }
 
+/* Equal scores so large that the rounding of scale * score is itself beyond exp's range: the
+ * largest gives exp(0) all the same. */
+static void test_huge_scores(void **state) {
+  (void)state;
+  static const double scales[] = {0.1, -1.7, 1 / 3.};
+  enum { N = 61 };
+  FOR_TYPES for (int s = 0; s < 3; s++) {
+    const double least = type == SDPA_F64 ? 1e18 : 1e9, most = type == SDPA_F64 ? 1e300 : 1e37;
+    for (double size = least; size < most; size *= 1.9e3 + size / most) {
+      for (int sign = -1; sign <= 1; sign += 2) {
+        union numbers scores, weights;
+        const double largest = sign * scales[s] > 0 ? 1 : 0.5; /* which of the two is larger */
+        for (int i = 0; i < N; i++) api_put(type, &scores, i, sign * size * (i % 2 ? 0.5 : 1));
+        assert_int_equal(softmax(type, 1, N, scales[s], &scores, N, NULL, 0, &weights, N), SDPA_OK);
+        for (int i = 0; i < N; i++)
+          api_assert_near(type, api_get(type, &weights, i),
+                          (i % 2 ? 0.5 : 1) == largest ? 1. / (N / 2 + (largest == 1)) : 0, 1);
+      }
+    }
+  }
+}
+
 /* Leading dimensions: gaps are neither read (NaN stands there) nor written; 0 repeats an input row.
  */
 static void test_leading_dimensions(void **state) {
@@ -287,6 +309,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rows),
       cmocka_unit_test(test_stable),
+      cmocka_unit_test(test_huge_scores),
       cmocka_unit_test(test_leading_dimensions),
       cmocka_unit_test(test_mask),
       cmocka_unit_test(test_nonfinite),

@@ -7,6 +7,7 @@
  */
 #include "api_support.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +51,9 @@ static sdpa_status status_with(enum which which, void *block) {
     assert_string_equal(text, "");
   else {
     assert_int_equal(status, SDPA_ERROR_STRUCT_SIZE);
-    api_assert_says(text, "size", NULL);
+    char number[16];
+    snprintf(number, sizeof number, "%u", (unsigned)size);
+    api_assert_says(text, "size", number);
     if (which != ARGS) assert_null(plan);
     api_assert_untouched(&call);
   }

@@ -42,14 +42,27 @@ static void NAME(check_row_exp)(NAME(row_exp_kernel) kernel) {
       REAL sum = kernel(n, row, scales[c], max, out);
       guarded_check(&guarded_y);
       assert_memory_equal(row, x, (size_t)n * sizeof *x);
-      for (int t = 0; t < n; t++) NAME(assert_exp)
-      (out[t], scales[c] * x[t] - max);
+      for (int t = 0; t < n; t++) NAME(assert_exp)(out[t], scales[c] * x[t] - max);
       NAME(assert_sum)(sum, n, out);
 
       REAL *in_place = guarded_place(&guarded_z, where, (size_t)n, sizeof *x, x);
       NAME(assert_same)(kernel(n, in_place, scales[c], max, in_place), sum);
       guarded_check(&guarded_z);
       assert_memory_equal(in_place, out, (size_t)n * sizeof *x);
+    }
+  }
+}
+
+/* A row of one number, however large, whose max is scale times it: exp(0) everywhere. */
+static void NAME(check_row_exp_largest)(NAME(row_exp_kernel) kernel) {
+  enum { N = 77 };
+  REAL x[N];
+  for (REAL size = 1; size < LARGEST / 8; size *= (REAL)7.7) {
+    for (int c = 0; c < 2; c++) {
+      const REAL scale = (REAL)(c ? -0.37 : 0.1);
+      for (int t = 0; t < N; t++) x[t] = size;
+      NAME(assert_same)(kernel(N, x, scale, scale * size, x), N);
+      for (int t = 0; t < N; t++) NAME(assert_same)(x[t], 1);
     }
   }
 }

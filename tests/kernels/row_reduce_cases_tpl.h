@@ -128,7 +128,7 @@ static void NAME(check_row_scale)(void (*kernel)(int64_t, REAL *, REAL)) {
       REAL *row = guarded_place(&guarded_x, where, (size_t)n, sizeof *x, x);
       kernel(n, row, factors[c]);
       guarded_check(&guarded_x);
-      for (int t = 0; t < n; t++) NAME(assert_same)(row[t], x[t] * factors[c]);
+      for (int t = 0; t < n; t++) NAME(assert_same)(row[t], x[t] * factors[c] + 0);
     }
   }
 }

@@ -11,6 +11,7 @@
 
 #include "kernel_tests.h"
 #include "mpfr_ulp.h"
+#include "worst_ulp.h"
 
 enum { HALF_POWERS = 2040 };
 enum {
@@ -59,7 +60,7 @@ static void test_exp_f64_samples(void **state) {
   mpfr_set_d(largest, DBL_MAX, MPFR_RNDN);
   fill_samples();
   for (int i = 0; (table = sdpai_kernels_available(i)) != NULL; i++) {
-    double max_ulp = 0, max_at = 0;
+    struct worst_ulp worst = {0, 0};
     int outside = 0;
     table->f64.row_exp(SAMPLES, x, 1, 0, got);
     for (int t = 0; t < SAMPLES; t++) {
@@ -75,16 +76,12 @@ static void test_exp_f64_samples(void **state) {
         outside++;
         continue;
       }
-      double ulp = mpfr_ulp_error(got[t], exact, scratch);
-      if (!(ulp <= max_ulp)) {
-        max_ulp = ulp;
-        max_at = x[t];
-      }
+      worst_ulp_note(&worst, mpfr_ulp_error(got[t], exact, scratch), x[t]);
     }
     print_message("exp f64 %-8s %d samples: max %.4f ulp, at %a\n", table->name, SAMPLES - outside,
-                  max_ulp, max_at);
+                  worst.ulp, worst.at);
     assert_true(outside >= 2000); /* both ends were reached */
-    assert_true(max_ulp > 0.5 && max_ulp < exp_claimed_ulp(table));
+    assert_true(worst.ulp > 0.5 && worst.ulp < exp_claimed_ulp(table));
   }
   mpfr_clears(exact, scratch, least, largest, (mpfr_ptr)0);
   mpfr_free_cache();

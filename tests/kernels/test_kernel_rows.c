@@ -71,6 +71,7 @@ static int tile_dim(int d) {
   check_row_scores_excluded_##type(kernel)
 #define CHECK_row_exp(type, kernel, isa)                                                           \
   check_row_exp_##type(kernel);                                                                    \
+  check_row_exp_largest_##type(kernel);                                                            \
   check_row_exp_order_##type(kernel);                                                              \
   check_row_exp_special_##type(kernel)
 #define CHECK_row_scale(type, kernel, isa)            check_row_scale_##type(kernel)

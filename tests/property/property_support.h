@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Environment:
- *   SDPA_PROPERTY_COUNT    number of random problems instead of a test's own (sanitizer runs,
- * hunts) SDPA_PROPERTY_FIRST    first seed instead of 0 SDPA_PROPERTY_PROBLEM  a problem string:
- * that problem alone (replays a failure)
+ *   SDPA_PROPERTY_COUNT    number of random problems instead of a test's own (sanitizers, hunts)
+ *   SDPA_PROPERTY_FIRST    first seed instead of 0
+ *   SDPA_PROPERTY_PROBLEM  a problem string: that problem alone (replays a failure)
  */
 #ifndef PROPERTY_SUPPORT_H
 #define PROPERTY_SUPPORT_H

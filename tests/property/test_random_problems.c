@@ -69,8 +69,8 @@ static void test_random_problems(void **state) {
   }
   option_counts_print(&counts);
   for (int i = 0; i < n_ways; i++) {
-    printf("%s: %lld problems; worst error / bound, and / (2 x plain + floor):", ways[i].name,
-           (long long)problems);
+    printf("%s: %lld problems; worst error / bound, and / (2 x the larger of plain and floor):",
+           ways[i].name, (long long)problems);
     for (int kind = 0; kind < REFERENCE_KINDS; kind++)
       printf(" %s %.2Lf %.2Lf;", compare_kind_name(kind), worst[i].bound[kind],
              worst[i].plain[kind]);

@@ -70,8 +70,7 @@ static void compare_row(const struct reference_row *row, const sdpa_problem *pro
 
 static void compare_plain(const struct reference *reference, struct compare_result *result) {
   for (int kind = 0; kind < REFERENCE_KINDS; kind++) {
-    long double allowed =
-        2.0L * reference->plain_error[kind] + COMPARE_FLOORS * reference->plain_floor[kind];
+    long double allowed = 2.0L * fmaxl(reference->plain_error[kind], reference->plain_floor[kind]);
     if (result->error[kind] == 0.0L) continue;
     result->plain[kind] = result->error[kind] / allowed;
     if (result->error[kind] <= allowed) continue;
@@ -79,7 +78,7 @@ static void compare_plain(const struct reference *reference, struct compare_resu
     snprintf(result->text, sizeof result->text,
              "%s: largest error %.3Lg, of the plain implementation %.3Lg, floor %.3Lg",
              compare_kind_name(kind), result->error[kind], reference->plain_error[kind],
-             COMPARE_FLOORS * reference->plain_floor[kind]);
+             reference->plain_floor[kind]);
     return;
   }
 }

@@ -13,19 +13,14 @@ struct compare_result {
   int failed;                         /* 1: text says where and how */
   long double error[REFERENCE_KINDS]; /* largest absolute error of a finite value */
   long double worst[REFERENCE_KINDS]; /* largest error divided by its bound */
-  long double plain[REFERENCE_KINDS]; /* error / (2 plain error + floor), where plain was run */
+  long double plain[REFERENCE_KINDS]; /* error / (2 max(plain, floor)), where plain was run */
   char text[512];
 };
 
-/* How many of the reference's floors (reference.h) are added to twice the plain implementation's
- * error. With one, luck fails about 1 of 5,000 random problems, of a single key or so, where plain
- * arithmetic happens to round well; with two, the worst of 20,000 reaches 0.7 of what is allowed.
- */
-#define COMPARE_FLOORS 2.0L
-
 /* Compares every output that the reference holds, element by element with its bound, and, if the
- * plain implementation was run, tensor by tensor with its error (rule 18). The first element out of
- * bounds ends the comparison. args: those that the library was called with. */
+ * plain implementation was run, tensor by tensor with twice its error (rule 18), which counts as at
+ * least plain_floor (reference.h). The first element out of bounds ends the comparison. args: those
+ * that the library was called with. */
 void compare_with_reference(const struct reference *reference, const sdpa_problem *problem,
                             const sdpa_args *args, int with_plain, struct compare_result *result);
 

@@ -61,7 +61,9 @@ static void fill_sinks(struct problem_data *data, const struct problem_spec *spe
   stream(&rng, spec, BLOCK_SINKS);
   for (int64_t h = 0; h < data->problem.query_heads; h++) {
     double sink = numpy_rng_normal(&rng);
-    if (special && numpy_rng_below(&rng, 6) == 0) sink = -INFINITY;
+    uint64_t kind = special ? numpy_rng_below(&rng, 6) : 6;
+    if (kind == 0) sink = -INFINITY;
+    if (kind == 1) sink *= 20.0; /* far above the scores, or below */
     problem_store(type, data->block[BLOCK_SINKS].origin + (size_t)h * problem_type_bytes(type),
                   sink);
   }
@@ -90,6 +92,7 @@ struct drawing {
   int special;
   double attend;  /* share of the mask that attends */
   int masked_row; /* this row of the mask does not attend at all */
+  double unit;    /* of normal numbers; with a small one the products with the weights underflow */
 };
 
 static void begin_row(struct drawing *drawing) {
@@ -104,7 +107,7 @@ static double draw(struct drawing *drawing) {
     int attends = (double)(bits >> 11) * 0x1p-53 < drawing->attend && !drawing->masked_row;
     return attends ? (double)(1 + (bits & 0x7FF) % 255) : 0.0;
   }
-  value = numpy_rng_normal(&drawing->rng);
+  value = numpy_rng_normal(&drawing->rng) * drawing->unit;
   if (drawing->tensor == PROBLEM_BIAS && drawing->special) {
     uint64_t kind = numpy_rng_below(&drawing->rng, 24);
     if (kind < 3) return -INFINITY;
@@ -146,6 +149,9 @@ void problem_fill_tensor(struct problem_data *data, const struct problem_spec *s
   stream(&drawing.rng, spec, (int)tensor);
   drawing.special = options->special && numpy_rng_below(&drawing.rng, 2);
   drawing.attend = shares[numpy_rng_below(&drawing.rng, 4)];
+  drawing.unit = 1.0;
+  if (tensor == PROBLEM_VALUE && drawing.special && numpy_rng_below(&drawing.rng, 8) == 0)
+    drawing.unit = drawing.type == SDPA_F64 ? 0x1p-1060 : 0x1p-140;
   distinct_shape(data, tensor, shape);
   for (int64_t b = 0; b < shape[0]; b++) {
     for (int64_t h = 0; h < shape[1]; h++) {

@@ -2,31 +2,37 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The bounds are semantics rule 18 with c = REFERENCE_BOUND. L, the longest chain of additions, is
- * max(keys, key_dim). They are sharper than the letter of the rule in that max_j, A below, goes
- * over the keys whose weight is a normal number of the type: a bias of the lowest finite number
- * would make the bound of its whole row infinite otherwise. By kind of output:
+ * The bounds are semantics rule 18 with c = REFERENCE_BOUND, as sdpa.h and docs/numerics.md promise
+ * it. L, the longest chain of additions, is max(keys, key_dim), and a sink is one more key. They
+ * are sharper than the letter of the rule in that max_j, A below, goes over the keys (and the sink)
+ * whose weight is a normal number of the type: a bias of the lowest finite number would make the
+ * bound of its whole row infinite otherwise. tiny is the smallest normal number. By kind of output:
  *
- * - output: c eps (L + A) sum p|v| + eps |o|
- * - weights: c eps (L + A) p, since exp turns an error of the score into a relative one
- * - lse: c eps (L + A + |lse|)
- * - scores: eps (key_dim + c) |scale| sum |q||k| + c eps (|s after softcap| + |m||p - j| + |bias|),
- * as far as they go. Rule 18 says nothing of scores; this is the bound of a sum of products in any
- *   order (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1) and two roundings
- *   each for the scale and for the product with it
+ *   output    c eps (L + A) sum max(p|v|, tiny) + tiny sum |v|
+ *   weights   c eps (L + A) p + tiny, since exp turns an error of the score into a relative one
+ *   lse       c eps (L + A + |lse|)
+ *   scores    eps (key_dim + c) |scale| sum max(|q||k|, tiny)
+ *             + c eps (max(|s after softcap|, softcap tiny) + |m||p - j| + |bias|),
+ *             as far as they go: the bound of a sum of products in any order (Higham, Accuracy and
+ *             Stability of Numerical Algorithms, section 3.1), two roundings each for the scale and
+ *             for the product with it, and what the later stages round
  *
- * Where a weight is below the smallest normal number, 0 is right too: that number, times sum |v| in
- * the output, is added.
+ * Where tiny comes from: a product below it loses up to eps tiny and not eps of itself, so it
+ * counts as tiny; and a weight below it may be 0, which loses the weight, less than tiny, times
+ * |v|. The rounding of the stored result adds nothing: the result's type is the compute type, and c
+ * eps L holds the last operation's rounding already.
  *
  * The plain implementation's error is itself a matter of luck: over one row of three keys it may be
- * 0. So the second gate of rule 18 has a floor (plain_floor, its largest over the tensor), what one
- * rounding of each score and one of the sum cost. Where both errors are below a few of these, their
- * ratio says nothing.
+ * 0. So in the second gate of rule 18 it counts as at least what one rounding in each operation of
+ * the formula costs (plain_floor, its largest over the tensor): of a score the sum of products, the
+ * product with the scale and every later term, and the difference from the row's maximum, at most
+ * |log p|, which exp turns into relative errors of p: R = |scale| sum |q||k| + (the terms of A) +
+ * |log p|. Then
  *
- * - output: eps (1 + A') sum p|v|, A' the mean of the terms of A with the weights p
- * - weights: eps (1 + A) p
- * - lse: eps (1 + A + |lse|)
- * - scores: eps times the terms of their bound, without key_dim
+ *   output    eps sum max(p|v|, tiny) (4 + R): exponential, sum, quotient, sum of products
+ *   weights   eps p (3 + R): exponential, sum, quotient
+ *   lse       eps (2 + sum p R + |lse|): exponential, sum, result
+ *   scores    eps R without |log p|, as far as its terms go
  */
 #include "reference.h"
 #include "reference_rules.h"
@@ -65,7 +71,8 @@ struct scratch {
   struct exact_row exact;
   struct plain64_row plain64;
   struct plain32_row plain32;
-  long double *amount; /* [key_len], |scale| sum |q||k| */
+  long double *amount;  /* [key_len], |scale| sum |q||k| */
+  long double *rounded; /* [key_len], R of the comment above; 0 where the weight is not normal */
   void *owned;
 };
 
@@ -90,6 +97,7 @@ static int scratch_make(struct scratch *s, const sdpa_problem *problem) {
   s->plain64.output = plain64 + 4 * keys;
   s->plain32.output = plain32 + 4 * keys;
   s->amount = exact + reals;
+  s->rounded = s->amount + keys;
   s->c.allowed = (uint8_t *)(plain32 + reals);
   return 0;
 }
@@ -117,13 +125,14 @@ static int stage_of(const sdpa_problem *problem) {
 static void set_amounts(struct scratch *s) {
   const struct row_case *c = &s->c;
   int64_t size = c->problem->key_dim;
+  long double tiny = reference_limits_of(c->problem->query_type).smallest;
   long double scale = c->problem->features & SDPA_SCALE ? (long double)c->scale
                       : size > 0                        ? 1.0L / sqrtl((long double)size)
                                                         : 1.0L;
   for (int64_t j = 0; j < c->keys; j++) {
     long double sum = 0.0L;
     for (int64_t d = 0; d < size; d++)
-      sum += fabsl((long double)row_query(c, d) * (long double)row_key(c, j, d));
+      sum += fmaxl(fabsl((long double)row_query(c, d) * (long double)row_key(c, j, d)), tiny);
     s->amount[j] = isfinite(sum) ? fabsl(scale) * sum : 0.0L;
   }
 }
@@ -131,8 +140,10 @@ static void set_amounts(struct scratch *s) {
 /* The magnitudes that go into score j after `stage`. */
 static long double score_terms(const struct scratch *s, int64_t j, int stage) {
   const struct row_case *c = &s->c;
-  long double terms = s->amount[j];
-  if (stage > 0 && c->softcap > 0.0) terms += fabsl(s->exact.score[1][j]);
+  long double tiny = reference_limits_of(c->problem->query_type).smallest;
+  long double terms = fmaxl(s->amount[j], tiny);
+  if (stage > 0 && c->softcap > 0.0)
+    terms += fmaxl(fabsl(s->exact.score[1][j]), (long double)c->softcap * tiny);
   if (stage > 1) {
     terms += fabsl((long double)c->slope * (long double)row_distance(c, j));
     terms += fabsl((long double)row_bias(c, j));
@@ -143,19 +154,26 @@ static long double score_terms(const struct scratch *s, int64_t j, int stage) {
 /* What all bounds of a row are made of. */
 struct row_bounds {
   struct reference_limits limits;
-  long double chain, largest, mean; /* L, A and A' of the comments above */
+  long double chain, largest; /* L and A of the comments above */
+  long double rounded;        /* sum p R */
 };
 
-static struct row_bounds row_bounds_of(const struct scratch *s) {
+static struct row_bounds row_bounds_of(struct scratch *s) {
   const struct row_case *c = &s->c;
   struct row_bounds r = {reference_limits_of(c->problem->query_type), 0, 0, 0};
-  r.chain = (long double)(c->keys > c->problem->key_dim ? c->keys : c->problem->key_dim);
+  const int has_sink = isfinite(c->sink) && !s->exact.is_nan && !s->exact.is_empty;
+  const int64_t sums = c->keys + has_sink;
+  r.chain = (long double)(sums > c->problem->key_dim ? sums : c->problem->key_dim);
+  for (int64_t j = 0; j < c->problem->key_len; j++) s->rounded[j] = 0.0L;
   for (int64_t j = 0; j < c->keys && !s->exact.is_nan; j++) {
     if (!c->allowed[j] || s->exact.weight[j] < r.limits.smallest) continue;
     long double terms = score_terms(s, j, 2);
     if (terms > r.largest) r.largest = terms;
-    r.mean += s->exact.weight[j] * terms;
+    s->rounded[j] = s->amount[j] + terms + fabsl(logl(s->exact.weight[j]));
+    r.rounded += s->exact.weight[j] * s->rounded[j];
   }
+  if (has_sink && expl((long double)c->sink - s->exact.log_sum_exp) >= r.limits.smallest)
+    r.largest = fmaxl(r.largest, fabsl((long double)c->sink));
   return r;
 }
 
@@ -172,19 +190,20 @@ static void put_output(const struct scratch *s, const struct row_bounds *r,
   const struct row_case *c = &s->c;
   long double eps = r->limits.roundoff, tiny = r->limits.smallest;
   for (int64_t d = 0; d < values->count; d++) {
-    long double value = s->exact.output[d], weighted = 0.0L, whole = 0.0L;
+    long double value = s->exact.output[d], weighted = 0.0L, whole = 0.0L, rounded = 0.0L;
     int any_nan = s->exact.is_nan;
     for (int64_t j = 0; j < c->keys && !s->exact.is_empty; j++) {
       if (!c->allowed[j]) continue;
       long double v = fabsl((long double)row_value(c, j, d));
       any_nan |= isnan(v);
-      weighted += s->exact.weight[j] * v;
+      long double product = fmaxl(s->exact.weight[j] * v, tiny);
+      weighted += product;
+      rounded += product * (4.0L + s->rounded[j]);
       whole += v;
     }
-    long double bound = REFERENCE_BOUND * eps * (r->chain + r->largest) * weighted +
-                        eps * fabsl(value) + tiny * whole;
+    long double bound = REFERENCE_BOUND * eps * (r->chain + r->largest) * weighted + tiny * whole;
     if (s->exact.is_empty) bound = 0.0L;
-    put(values, d, value, bound, floor, eps * (1.0L + r->mean) * weighted);
+    put(values, d, value, bound, floor, eps * rounded);
     if (!isfinite(value) && !any_nan) values->bound[d] = (long double)INFINITY;
   }
 }
@@ -201,14 +220,14 @@ static void put_rows_of_keys(const struct scratch *s, const struct row_bounds *r
     long double bound = REFERENCE_BOUND * eps * (r->chain + r->largest) * p + tiny;
     if (!c->allowed[j] || s->exact.is_empty) bound = 0.0L;
     put(weights, j, p, bound, floor ? &floor[REFERENCE_WEIGHTS] : NULL,
-        eps * (1.0L + r->largest) * p);
+        eps * (3.0L + s->rounded[j]) * p);
   }
   for (int64_t j = 0; j < scores->count; j++) {
     long double terms = j < c->keys ? score_terms(s, j, stage) : 0.0L;
     long double bound = REFERENCE_BOUND * terms;
     if (j < c->keys) bound += (long double)c->problem->key_dim * s->amount[j];
-    put(scores, j, s->exact.score[stage][j], eps * bound + tiny,
-        floor ? &floor[REFERENCE_SCORES] : NULL, eps * terms);
+    put(scores, j, s->exact.score[stage][j], eps * bound, floor ? &floor[REFERENCE_SCORES] : NULL,
+        j < c->keys ? eps * (s->amount[j] + terms) : 0.0L);
   }
 }
 
@@ -227,9 +246,9 @@ static void compute_row(struct scratch *s, struct reference_row *row,
   if (lse->count == 0) return;
   long double value = s->exact.log_sum_exp;
   long double size = r.largest + fabsl(value);
-  long double bound = REFERENCE_BOUND * r.limits.roundoff * (r.chain + size) + r.limits.smallest;
+  long double bound = REFERENCE_BOUND * r.limits.roundoff * (r.chain + size);
   put(lse, 0, value, s->exact.is_empty ? 0.0L : bound, floor ? &floor[REFERENCE_LSE] : NULL,
-      r.limits.roundoff * (1.0L + size));
+      r.limits.roundoff * (2.0L + r.rounded + fabsl(value)));
 }
 
 static long double worse(long double error, long double plain, long double exact) {

@@ -42,10 +42,12 @@ static int64_t offset(const struct row_case *c) {
 static int is_allowed(const struct row_case *c, int64_t j) {
   const sdpa_problem *p = c->problem;
   if (j >= c->keys) return 0;
-  if (p->features & SDPA_CAUSAL && j > c->position) return 0;
+  /* In long double: its 64 bits hold every sum of three such integers. */
+  long double distance = (long double)c->row + (long double)offset(c) - (long double)j;
+  if (p->features & SDPA_CAUSAL && distance < 0.0L) return 0;
   if (p->features & SDPA_WINDOW) {
-    if (p->window_left >= 0 && j < saturated_sum(c->position, -p->window_left)) return 0;
-    if (p->window_right >= 0 && j > saturated_sum(c->position, p->window_right)) return 0;
+    if (p->window_left >= 0 && distance > (long double)p->window_left) return 0;
+    if (p->window_right >= 0 && -distance > (long double)p->window_right) return 0;
   }
   if (p->features & SDPA_MASK && !c->args->mask[c->batch * p->mask.batch + c->head * p->mask.head +
                                                 c->row * p->mask.row + j * p->mask.col])

@@ -194,6 +194,9 @@ static void test_allowed(void **state) {
   assert_allowed("f64:q1:k3:d1:scale=0:weights:win=9223372036854775807,9223372036854775807:"
                  "align-at=9223372036854775807",
                  1, 3, (const char *[]){"xxx"});
+  assert_allowed("f64:q2:k3:d1:scale=0:weights:win=9223372036854775806,-1:"
+                 "align-at=9223372036854775807",
+                 2, 3, (const char *[]){".xx", "..x"});
   assert_allowed("f64:b2:q3:k4:d1:scale=0:weights:causal-br:lens=[3,1]:qlens=[2,3]", 6, 4,
                  (const char *[]){"xx..", "xxx.", "....", "....", "....", "x..."});
   assert_allowed("f64:b2:q2:k3:d1:scale=0:weights:causal-at=[1,0]", 4, 3,
@@ -272,13 +275,28 @@ static void test_bounds(void **state) {
   SET(&f, PROBLEM_VALUE, -1.0, 3.0);
   run(&f);
   const struct reference_row *row = &f.reference.row[0];
-  const long double eps = 0x1p-24L, small = 1e-30L;
-  assert_true(fabsl(row->kind[REFERENCE_OUTPUT].bound[0] - eps * (4 * (2 + 8) * 2 + 1)) < small);
+  const long double eps = 0x1p-24L, small = 1e-22L;
+  assert_true(fabsl(row->kind[REFERENCE_OUTPUT].bound[0] - eps * (4 * (2 + 8) * 2)) < small);
   assert_true(fabsl(row->kind[REFERENCE_WEIGHTS].bound[0] - eps * 4 * (2 + 8) / 2) < small);
   assert_true(fabsl(row->kind[REFERENCE_SCORES].bound[0] - eps * (4 * 4 + 2)) < small);
   assert_true(fabsl(row->kind[REFERENCE_SCORES].bound[1] - eps * (4 * 8 + 4)) < small);
   assert_true(fabsl(row->kind[REFERENCE_LSE].bound[0] - eps * 4 * (2 + 8 + logl(2.0L))) < small);
-  assert_true(fabsl(f.reference.plain_floor[REFERENCE_OUTPUT] - eps * (1 + 6) * 2) < small);
+  /* roundings of the scores: 2 + 4 and 4 + 8; of the differences from the maximum: log 2 each */
+  const long double half = logl(2.0L), *floor = f.reference.plain_floor;
+  assert_true(fabsl(floor[REFERENCE_OUTPUT] - eps * (4 * 2 + (6 + 3 * 12 + 4 * half) / 2)) < small);
+  assert_true(fabsl(floor[REFERENCE_WEIGHTS] - eps * (3 + 12 + half) / 2) < small);
+  assert_true(fabsl(floor[REFERENCE_SCORES] - eps * 12) < small);
+  assert_true(fabsl(floor[REFERENCE_LSE] - eps * (2 + 9 + half + half)) < small);
+  end(&f);
+
+  /* A sink is one more term of the sum, and its size one of a score. */
+  begin(&f, "f32:q1:k1:d1:scale=0:sink:weights");
+  SET(&f, PROBLEM_VALUE, 3.0);
+  set_scalar(&f, BLOCK_SINKS, 50.0);
+  run(&f);
+  const long double weight = f.reference.row[0].kind[REFERENCE_WEIGHTS].value[0];
+  assert_true(fabsl(f.reference.row[0].kind[REFERENCE_OUTPUT].bound[0] -
+                    eps * 4 * (2 + 50) * 3 * weight) < small);
   end(&f);
 }
 
@@ -301,14 +319,17 @@ static void test_comparison(void **state) {
   SET(&f, PROBLEM_QUERY, 1.0);
   SET(&f, PROBLEM_KEY, 1.0, 1.0);
   SET(&f, PROBLEM_VALUE, 1.0, 3.0);
-  run(&f); /* output 2, bound (4 (2 + 0) 2 + 2) eps, eps = 2^-53; plain error 0, floor 2 eps */
+  run(&f); /* output 2, bound 4 (2 + 0) 2 eps, eps = 2^-53; plain error 0 */
+  f.reference.plain_floor[REFERENCE_OUTPUT] = 0x1p-51L; /* 4 eps */
   put_outputs(&f, 2.0, log(2.0));
   assert_false(is_refused(&f, ""));
   put_outputs(&f, 2.0 + 0x1p-51, log(2.0));
   assert_false(is_refused(&f, ""));
-  put_outputs(&f, 2.0 + 0x1p-50, log(2.0)); /* in the bound, but beyond two floors */
+  put_outputs(&f, 2.0 + 0x1.8p-50, log(2.0)); /* in the bound, but beyond two floors */
   assert_true(is_refused(&f, "plain implementation"));
-  f.reference.plain_error[REFERENCE_OUTPUT] = 0x1p-52L;
+  f.reference.plain_error[REFERENCE_OUTPUT] = 0x1p-51L; /* not more than the floor: no change */
+  assert_true(is_refused(&f, "plain implementation"));
+  f.reference.plain_error[REFERENCE_OUTPUT] = 0x1.8p-51L;
   assert_false(is_refused(&f, ""));
   put_outputs(&f, 2.0 + 0x1p-48, log(2.0));
   assert_true(is_refused(&f, "output[batch 0, head 0, row 0, col 0]"));

@@ -5,7 +5,8 @@
  * Template: exp_tpl.h comes first. The sum runs in four vectors, added as (0 + 1) + (2 + 3); whole
  * vectors after the last four go to the first of them, a part to the second. Each group of four is
  * loaded before it is stored, so that plain C's lanes can become one vector whether or not x is
- * out.
+ * out. The product is rounded before max is subtracted, FMA or not: max is such a rounded product,
+ * and where scores are huge its rounding error alone is beyond exp's range.
  */
 real KERNEL(row_exp)(int64_t n, const real *x, real scale, real max, real *out) {
   const vec vscale = V(set1)(scale), vmax = V(set1)(max);

@@ -5,12 +5,12 @@
  * Template: real_f32.h or real_f64.h and a vec_<isa>.h come first.
  */
 void KERNEL(row_scale)(int64_t n, real *x, real factor) {
-  const vec vfactor = V(set1)(factor);
+  const vec vfactor = V(set1)(factor), zero = V(set1)(0); /* -0 + 0 is +0 */
   int64_t t = 0;
-  for (; n - t >= LANES; t += LANES) V(store)(x + t, V(mul)(V(load)(x + t), vfactor));
+  for (; n - t >= LANES; t += LANES) V(store)(x + t, V(add)(V(mul)(V(load)(x + t), vfactor), zero));
   if (t < n) {
     int k = (int)(n - t);
-    V(store_part)(x + t, k, V(mul)(V(load_part)(x + t, k), vfactor));
+    V(store_part)(x + t, k, V(add)(V(mul)(V(load_part)(x + t, k), vfactor), zero));
   }
 }
 

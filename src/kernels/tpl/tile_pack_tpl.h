@@ -29,9 +29,9 @@ void KERNEL(tile_pack)(int64_t rows, int64_t cols, const real *x, int64_t row_st
       tile[t * width + i] = factor * x[i * row_stride + t * col_stride];
 }
 
-/* A factor of 0 means a row of zeros, whatever the tile holds. */
+/* A factor of 0 means a row of zeros, whatever the tile holds; every zero is +0. */
 SDPAI_INLINE real V(times)(real o, real factor) {
-  return factor == 0 ? 0 : o * factor;
+  return factor == 0 ? 0 : o * factor + 0;
 }
 
 void KERNEL(tile_unpack)(int64_t rows, int64_t cols, const real *tile, int64_t width,
@@ -45,7 +45,8 @@ void KERNEL(tile_unpack)(int64_t rows, int64_t cols, const real *tile, int64_t w
       SDPAI_UNROLL(16)
       for (int u = 0; u < LANES; u++) {
         const vec o = V(load)(tile + (t + u) * width + i);
-        block[u] = V(select_eq)(vfactor, V(set1)(0), V(set1)(0), V(mul)(vfactor, o));
+        block[u] =
+            V(select_eq)(vfactor, V(set1)(0), V(set1)(0), V(add)(V(mul)(vfactor, o), V(set1)(0)));
       }
       V(transpose)(block);
       SDPAI_UNROLL(16)

@@ -1,0 +1,10 @@
+# MPFR as an imported target: Debian's package has a pkg-config file and no CMake target.
+find_path(SDPA_MPFR_INCLUDE_DIR mpfr.h DOC "Folder of mpfr.h")
+find_library(SDPA_MPFR_LIBRARY mpfr DOC "The MPFR library")
+mark_as_advanced(SDPA_MPFR_INCLUDE_DIR SDPA_MPFR_LIBRARY)
+if(NOT SDPA_MPFR_INCLUDE_DIR OR NOT SDPA_MPFR_LIBRARY)
+  message(FATAL_ERROR "MPFR was not found (Debian: libmpfr-dev); SDPA_BUILD_TESTS=OFF builds without it")
+endif()
+add_library(sdpa_mpfr INTERFACE)
+target_include_directories(sdpa_mpfr SYSTEM INTERFACE "${SDPA_MPFR_INCLUDE_DIR}")
+target_link_libraries(sdpa_mpfr INTERFACE "${SDPA_MPFR_LIBRARY}")
