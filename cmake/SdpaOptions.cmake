@@ -5,7 +5,7 @@ option(SDPA_WITH_BLAS "Build the engine that uses a CBLAS; without it only libm 
 option(SDPA_INSTALL "Install the library, its header and its package files" ${PROJECT_IS_TOP_LEVEL})
 option(SDPA_BUILD_TESTS "Build the tests (needs CMocka and MPFR)" ${PROJECT_IS_TOP_LEVEL})
 option(SDPA_BUILD_BENCH "Build sdpa-bench" ${PROJECT_IS_TOP_LEVEL})
-option(SDPA_BUILD_DOCS "Build the lesson of docs/lesson" ${PROJECT_IS_TOP_LEVEL})
+option(SDPA_BUILD_DOCS "Build the lesson and the examples of docs/" ${PROJECT_IS_TOP_LEVEL})
 option(SDPA_WERROR "Treat warnings as errors (developers; never the default)" OFF)
 option(SDPA_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 mark_as_advanced(SDPA_WERROR SDPA_SANITIZE)

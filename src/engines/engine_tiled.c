@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engines/engine.h"
+#include "engines/softmax_row.h"
 #include "engines/tiled_scratch.h"
 #include "engines/tiled_segment.h"
 #include "problem/dtype.h"
@@ -18,12 +19,15 @@
 #include "runtime/parallel.h"
 
 enum {
-  MAX_PANELS = 4,          /* panels that share a block of keys in L2 */
+  USUAL_PANELS = 4, /* panels that share a block of keys in L2 */
+  MAX_PANELS = 8,
+  PANEL_BYTES = 32 << 10,  /* of a panel's queries: two thirds of L1 */
   SUPER_BYTES = 512 << 10, /* of K and V in such a block: half of a 1 MiB L2 */
   SPLIT_KEYS = 2048,       /* keys of a split */
   SPLIT_ROWS = 64,         /* up to this query_len keys are split: longer ones have items enough */
   ITEMS_A_THREAD = 8,      /* so many that the last ones to end leave few threads idle */
   SERIAL_FLOPS = 2000000,  /* about 10 us: what waking a thread costs several times over */
+  SMALL_ROWS = 16,         /* rows that tiled_small_tpl.h takes: more than run by rows on any ISA */
   SCORE_SEGMENT = SDPAI_TILE_KEYS
 };
 
@@ -62,6 +66,7 @@ static struct sdpai_part part_at(const struct tiled_run *run, int64_t number) {
 #include "engines/tiled_panel_tpl.h"
 #include "engines/tiled_lanes_tpl.h"
 #include "engines/tiled_run_tpl.h"
+#include "engines/tiled_small_tpl.h"
 #undef T
 #undef X
 #undef FIELD
@@ -82,6 +87,7 @@ static struct sdpai_part part_at(const struct tiled_run *run, int64_t number) {
 #include "engines/tiled_panel_tpl.h"
 #include "engines/tiled_lanes_tpl.h"
 #include "engines/tiled_run_tpl.h"
+#include "engines/tiled_small_tpl.h"
 
 /* Items of a problem with causal or windowed rows differ in their work: those with the most come
  * first. Where heads share a mask or bias, they take turns, so that each part of it is read from
@@ -130,10 +136,16 @@ static void run_one(void *arg, int64_t number, int64_t slot) {
   }
 }
 
-static struct sdpai_parallel parallel_of(const struct sdpa_plan *plan) {
-  return (struct sdpai_parallel){.threads = plan->tiled.slots,
-                                 .parallel_for = plan->options.parallel_for,
-                                 .ctx = plan->options.parallel_ctx};
+/* Non-zero if the caller's parallel_for broke its contract. */
+static int run_items(struct tiled_run *run, int64_t items) {
+  const struct sdpai_options *options = &run->plan->options;
+  const struct sdpai_parallel parallel = {.threads = run->plan->tiled.slots,
+                                          .parallel_for = options->parallel_for,
+                                          .ctx = options->parallel_ctx};
+  if (run->plan->tiled.slots > 1) return sdpai_parallel_run(&parallel, items, run_one, run);
+  for (int64_t i = 0; i < items; i++)
+    run_one(run, i, 0); /* in the environment that the api layer set */
+  return 0;
 }
 
 static sdpa_status tiled_run(const struct sdpa_plan *plan, const struct sdpai_args *args,
@@ -141,17 +153,23 @@ static sdpa_status tiled_run(const struct sdpa_plan *plan, const struct sdpai_ar
   const struct sdpai_problem *p = &plan->problem;
   const struct sdpai_tiled_plan *t = &plan->tiled;
   if (p->query_len == 0 || p->batch == 0 || p->query_heads == 0) return SDPA_OK;
+  if (t->small) {
+    if (p->type == SDPA_F32) {
+      run_small_f32(plan, args, workspace);
+    } else {
+      run_small_f64(plan, args, workspace);
+    }
+    return SDPA_OK;
+  }
   struct tiled_run run = {.plan = plan, .args = args, .slots = workspace};
   run.slot_bytes = t->slot_bytes;
   run.part_bytes = t->part_bytes;
   run.parts = run.slots + t->slots * t->slot_bytes;
-  const struct sdpai_parallel parallel = parallel_of(plan);
   const int64_t items = p->batch * p->kv_heads * t->items;
-  int failed =
-      sdpai_parallel_run(&parallel, t->split_items ? items * t->splits : items, run_one, &run);
+  int failed = run_items(&run, t->split_items ? items * t->splits : items);
   if (!failed && t->split_items) {
     run.joining = 1;
-    failed = sdpai_parallel_run(&parallel, items, run_one, &run);
+    failed = run_items(&run, items);
   }
   return failed ? SDPA_ERROR_CALLBACK : SDPA_OK;
 }
@@ -187,17 +205,24 @@ static void cut_rows(const struct sdpa_plan *plan, int32_t threads, struct sdpai
   const int64_t lanes = p->type == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
   const int64_t rows = sdpai_saturating_mul(p->group, p->query_len);
   const int64_t heads = sdpai_saturating_mul(p->batch, p->kv_heads);
-  t->by_rows = p->query_len <= sdpai_max(1, lanes / 2);
+  t->by_rows = p->query_len <= sdpai_max(1, lanes * 3 / 4);
   if (t->by_rows) {
     t->item_rows = sdpai_max(1, rows);
     t->items = 1;
     t->super_keys = SDPAI_TILE_KEYS;
     return;
   }
-  t->width = sdpai_min(SDPAI_TILE_VECTORS, (rows - 1) / lanes + 1) * lanes;
+  const int64_t vector_bytes =
+      sdpai_max(1, sdpai_saturating_mul(p->key_dim, lanes * (int64_t)p->element));
+  const int64_t vectors = sdpai_max(1, sdpai_min(SDPAI_TILE_VECTORS, PANEL_BYTES / vector_bytes));
+  t->width = sdpai_min(vectors, (rows - 1) / lanes + 1) * lanes;
   const int64_t panels = (rows - 1) / t->width + 1;
   const int64_t share = sdpai_saturating_mul(panels, heads) / ((int64_t)ITEMS_A_THREAD * threads);
-  t->panels = t->splits > 1 ? 1 : sdpai_max(1, sdpai_min(MAX_PANELS, share));
+  /* Packing a block of keys costs as much as 20 rows' work on it: it takes many rows to share that.
+   */
+  const int64_t least = t->packs_key || t->packs_value ? MAX_PANELS : 1;
+  t->panels =
+      t->splits > 1 ? 1 : sdpai_min(panels, sdpai_max(least, sdpai_min(USUAL_PANELS, share)));
   t->item_rows = t->panels * t->width;
   t->items = (panels - 1) / t->panels + 1;
 }
@@ -227,13 +252,21 @@ static sdpa_status measure(struct sdpa_plan *plan, struct sdpai_report *report) 
   return SDPA_OK;
 }
 
+/* Nothing but the two products and a softmax, on rows that lie side by side, in one tile, on this
+ * thread. */
+static int is_small(const struct sdpai_problem *p, int64_t lanes, int64_t work) {
+  return p->query_len <= sdpai_max(1, lanes * 3 / 4) && p->key_len > 0 &&
+         p->key_len <= SDPAI_TILE_KEYS && (p->features & ~(uint32_t)SDPA_SCALE) == 0 &&
+         p->softcap == 0 && p->key_dim > 0 && p->value_dim > 0 && p->query.col == 1 &&
+         p->key.col == 1 && p->value.col == 1 && p->output.col == 1 && work < SERIAL_FLOPS / 2;
+}
+
 static sdpa_status tiled_layout(struct sdpa_plan *plan, struct sdpai_report *report) {
   const struct sdpai_problem *p = &plan->problem;
   struct sdpai_tiled_plan *t = &plan->tiled;
   *t = (struct sdpai_tiled_plan){.width = 1, .panels = 1, .item_rows = 1, .items = 1, .slots = 1};
   t->packs_key = p->key.col != 1 && p->key_dim > 1;
   t->packs_value = p->value.col != 1 && p->value_dim > 1;
-  t->ruled = sdpai_scores_ruled(p);
   int64_t all, heads;
   if (!sdpai_checked_mul(p->batch, p->kv_heads, &heads) ||
       !sdpai_checked_mul(p->group, p->query_len, &all) || !sdpai_checked_mul(heads, all, &all))
@@ -247,13 +280,22 @@ static sdpa_status tiled_layout(struct sdpa_plan *plan, struct sdpai_report *rep
   }
   const int64_t work =
       sdpai_saturating_mul(sdpai_plan_pairs(p), sdpai_saturating_add(p->key_dim, p->value_dim));
+  const int64_t lanes = p->type == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
+  if (is_small(p, lanes, work)) {
+    t->small = t->by_rows = 1;
+    t->item_rows = p->query_len;
+    plan->workspace = (size_t)(p->query_len * SDPAI_TILE_KEYS) * p->element;
+    return SDPA_OK;
+  }
   struct sdpai_parallel parallel = {.threads = work < SERIAL_FLOPS / 2 ? 1 : plan->options.threads,
                                     .parallel_for = plan->options.parallel_for};
   const int32_t threads = sdpai_parallel_threads(&parallel, INT64_MAX);
   cut_keys(p, t);
   cut_rows(plan, threads, t);
-  if (!t->by_rows)
-    t->ruled |= p->scale == 0; /* -inf * 0 is NaN: in lanes masks come before the scale */
+  /* In lanes masks come before the scale: -inf * 0 would be NaN. */
+  t->ruled = t->by_rows ? sdpai_scores_ruled(p)
+                        : p->scale == 0 || p->softcap != 0 ||
+                              (p->features & (SDPA_ALIBI | SDPA_BIAS | SDPA_SCORES)) != 0;
   const int64_t items = sdpai_saturating_mul(heads, t->items);
   t->split_items = t->splits > 1 && threads > 1 && items < (int64_t)ITEMS_A_THREAD * threads;
   t->slots = sdpai_parallel_threads(&parallel, t->split_items ? items * t->splits : items);

@@ -23,6 +23,7 @@ struct sdpai_blas_plan {
  * after the other: group * query_len of them. */
 struct sdpai_tiled_plan {
   uint8_t by_rows;                /* few queries: dimensions in lanes, not queries */
+  uint8_t small;                  /* tiled_small_tpl.h */
   uint8_t packs_key, packs_value; /* column stride not 1 */
   uint8_t ruled;  /* every score goes through tile_rules or row_scores, which apply the scale */
   int64_t width;  /* query rows of a panel */

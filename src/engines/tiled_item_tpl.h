@@ -62,19 +62,23 @@ static struct X(rows) X(rows_on)(struct X(rows) rows, int64_t count) {
   return (struct X(rows)){X(at)(rows.data, count * rows.ld), rows.ld};
 }
 
+/* What is known of a tile of V. */
+enum X(finite) { X(UNKNOWN), X(ALL_FINITE), X(SOME_NOT_FINITE) };
+
 /* A tile of V in which some row excludes a key: if it holds a non-finite element, a copy with zeros
  * in the places of such (0 * NaN is NaN, so a product cannot leave a key out), and
- * scratch->nonfinite tells its rows. */
+ * scratch->nonfinite tells its rows. *known is an enum finite of these rows or more, for the next
+ * panel. */
 static struct X(rows) X(finite_values)(const struct X(item) * item, int64_t keys,
-                                       struct X(rows) value, int *nonfinite) {
+                                       struct X(rows) value, uint8_t *known, int *nonfinite) {
   const int64_t dim = item->plan->problem.value_dim;
   const struct sdpai_tiled_scratch *s = item->scratch;
-  *nonfinite = 0;
-  for (int64_t j = 0; j < keys; j++) {
-    s->nonfinite[j] = !item->kernels->row_finite(dim, value.data + j * value.ld);
-    *nonfinite |= s->nonfinite[j];
-  }
+  *nonfinite =
+      *known != X(ALL_FINITE) && !item->kernels->rows_finite(keys, dim, value.data, value.ld);
   if (!*nonfinite) return value;
+  *known = X(SOME_NOT_FINITE);
+  for (int64_t j = 0; j < keys; j++)
+    s->nonfinite[j] = !item->kernels->row_finite(dim, value.data + j * value.ld);
   T *copy = s->finite_value;
   for (int64_t j = 0; j < keys; j++)
     for (int64_t d = 0; d < dim; d++) {

@@ -9,6 +9,7 @@
 struct X(tile) {
   struct sdpai_interval keys;
   struct X(rows) key, value;
+  uint8_t *known; /* of the whole tile's V, see finite_values; NULL where nothing excludes a key */
 };
 
 /* The part of a tile that some lane attends. It begins a multiple of 16 keys after the tile, so
@@ -24,20 +25,23 @@ static struct X(tile) X(trim_tile)(const struct X(panel) * panel, struct X(tile)
   return tile;
 }
 
-/* s[j][i] = k_j . q_i */
+/* s[j][i] = k_j . q_i, -inf where `words`, unless NULL, excludes the key. */
 static void X(tile_products)(const struct X(item) * item, const struct X(panel) * panel,
-                             const struct X(tile) * tile) {
+                             const struct X(tile) * tile, const uint32_t *words) {
   const int64_t n = tile->keys.end - tile->keys.begin, dim = item->plan->problem.key_dim;
   T *s = item->scratch->scores, *max = item->scratch->max;
   switch (panel->width / item->kernels->lanes) {
   case 1:
-    item->kernels->tile_products_1(n, dim, panel->query, tile->key.data, tile->key.ld, s, max);
+    item->kernels->tile_products_1(n, dim, panel->query, tile->key.data, tile->key.ld, words, s,
+                                   max);
     break;
   case 2:
-    item->kernels->tile_products_2(n, dim, panel->query, tile->key.data, tile->key.ld, s, max);
+    item->kernels->tile_products_2(n, dim, panel->query, tile->key.data, tile->key.ld, words, s,
+                                   max);
     break;
   default:
-    item->kernels->tile_products_3(n, dim, panel->query, tile->key.data, tile->key.ld, s, max);
+    item->kernels->tile_products_3(n, dim, panel->query, tile->key.data, tile->key.ld, words, s,
+                                   max);
   }
 }
 
@@ -76,7 +80,7 @@ static void X(tile_scores)(const struct X(item) * item, const struct X(panel) * 
     if (p->score_stage == SDPA_STAGE_SOFTCAPPED) rules->softcap = 0;
   }
   if (item->plan->tiled.ruled) X(fill_rules)(item, panel, tile->keys, rules);
-  if (item->plan->tiled.ruled || rules->words) item->kernels->tile_rules(n, width, s, rules, max);
+  if (item->plan->tiled.ruled) item->kernels->tile_rules(n, width, s, rules, max);
   if (a->scores && p->score_stage == SDPA_STAGE_BIASED)
     X(store_tile)(item, panel, tile->keys, 1, a->scores, &p->scores);
   if (a->weights) X(store_tile)(item, panel, tile->keys, 1, a->weights, &p->weights);
@@ -86,6 +90,7 @@ static void X(run_tile)(const struct X(item) * item, const struct X(panel) * pan
                         struct X(tile) tile) {
   const struct sdpai_tiled_scratch *scratch = item->scratch;
   const int stores = item->args->scores || item->args->weights;
+  const struct X(tile) whole = tile;
   if (!stores) tile = X(trim_tile)(panel, tile);
   const int64_t n = tile.keys.end - tile.keys.begin;
   if (n <= 0 || (!stores && panel->any.begin >= tile.keys.end)) return;
@@ -93,14 +98,22 @@ static void X(run_tile)(const struct X(item) * item, const struct X(panel) * pan
   if (class == X(TILE_SKIP) && !stores) return;
   struct X(sdpai_tile_rules) rules = {.scale = 1};
   if (class != X(TILE_FULL)) rules.words = scratch->words;
-  X(tile_products)(item, panel, &tile);
+  /* Rules come before masks: softcap makes a number of -inf. */
+  X(tile_products)(item, panel, &tile, item->plan->tiled.ruled ? NULL : rules.words);
   X(tile_scores)(item, panel, &tile, &rules);
   item->kernels->tile_softmax(n, panel->width, item->scale, scratch->scores, scratch->max, panel->m,
                               panel->l, scratch->alpha);
   if (!item->value) return;
   int nonfinite = 0;
   struct X(rows) finite = tile.value;
-  if (rules.words || rules.bias) finite = X(finite_values)(item, n, tile.value, &nonfinite);
+  if (rules.words || rules.bias) {
+    if (*whole.known == X(UNKNOWN)) {
+      const int64_t dim = item->plan->problem.value_dim, all = whole.keys.end - whole.keys.begin;
+      const int is_finite = item->kernels->rows_finite(all, dim, whole.value.data, whole.value.ld);
+      *whole.known = is_finite ? X(ALL_FINITE) : X(SOME_NOT_FINITE);
+    }
+    finite = X(finite_values)(item, n, tile.value, whole.known, &nonfinite);
+  }
   X(tile_values)(item, panel, n, finite);
   if (nonfinite) X(add_nonfinite_lanes)(item, panel, n, tile.value, &rules);
 }
@@ -131,14 +144,17 @@ static void X(run_in_lanes)(const struct X(item) * item, const struct sdpai_part
     panels[i] = X(panel_at)(item, i);
     X(start_panel)(item, &panels[i]);
   }
+  uint8_t *known = item->scratch->finite;
   for (int64_t k = item->keys.begin; k < item->keys.end; k += super) {
     const struct sdpai_interval keys = {k, sdpai_min(item->keys.end, k + super)};
     const struct X(rows) key = X(key_rows)(item, keys), value = X(value_rows)(item, keys);
+    if (known) memset(known, X(UNKNOWN), (size_t)(super / SDPAI_TILE_KEYS));
     for (int64_t i = 0; i < count; i++) {
       for (int64_t j = keys.begin; j < keys.end; j += SDPAI_TILE_KEYS) {
         const struct X(tile) tile = {.keys = {j, sdpai_min(keys.end, j + SDPAI_TILE_KEYS)},
                                      .key = X(rows_on)(key, j - k),
-                                     .value = X(rows_on)(value, j - k)};
+                                     .value = X(rows_on)(value, j - k),
+                                     .known = known ? known + (j - k) / SDPAI_TILE_KEYS : NULL};
         X(run_tile)(item, &panels[i], tile);
       }
     }

@@ -67,6 +67,18 @@ static inline uint32_t X(interval_word)(int64_t begin, int64_t end, int64_t from
   return below_high & ~((UINT32_C(1) << low) - 1);
 }
 
+/* Asks for the next tile's part of rows of mask or bias: each row is a stream of its own, too many
+ * and too short for the hardware's prefetcher. */
+static void X(prefetch_rows)(const char *at, int64_t rows, int64_t row_bytes, int64_t bytes) {
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t i = 0; i < bytes; i += 64) SDPAI_PREFETCH(at + r * row_bytes + i);
+}
+
+/* Keys of the tile after `keys`, as far as the item goes. */
+static int64_t X(keys_ahead)(const struct X(item) * item, struct sdpai_interval keys) {
+  return sdpai_min(SDPAI_TILE_KEYS, item->keys.end - keys.end);
+}
+
 /* Clears the bits that the boolean mask excludes. */
 static void X(mask_tile_words)(const struct X(item) * item, const struct X(panel) * panel,
                                struct sdpai_interval keys) {
@@ -76,7 +88,10 @@ static void X(mask_tile_words)(const struct X(item) * item, const struct X(panel
   while (sdpai_next_segment(p, item->kv_head, panel->first, panel->rows, &s)) {
     const uint8_t *mask = item->args->mask + item->batch * p->mask.batch + s.head * p->mask.head +
                           s.row * p->mask.row + keys.begin * p->mask.col;
-    for (int64_t r = 0; r < sdpai_live_rows(&s, item->query_len); r++) {
+    const int64_t live = sdpai_live_rows(&s, item->query_len);
+    if (p->mask.col == 1)
+      X(prefetch_rows)((const char *)mask + n, live, p->mask.row, X(keys_ahead)(item, keys));
+    for (int64_t r = 0; r < live; r++) {
       const uint8_t *row = mask + r * p->mask.row;
       uint8_t *copy = item->scratch->rows.mask;
       for (int64_t t = 0; copy && t < n; t++) copy[t] = row[t * p->mask.col];
@@ -97,9 +112,14 @@ static enum X(tile_class)
   if (inside && !masked) return X(TILE_FULL);
   const int64_t width = panel->width, n = keys.end - keys.begin;
   uint32_t *words = item->scratch->words;
-  for (int64_t j = 0; j < n; j += 32)
-    for (int64_t i = 0; i < width; i++)
-      words[j / 32 * width + i] = X(interval_word)(panel->begin[i], panel->end[i], keys.begin + j);
+  if (inside) {
+    memset(words, 0xff, (size_t)((n + 31) / 32 * width) * sizeof *words);
+  } else {
+    for (int64_t j = 0; j < n; j += 32)
+      for (int64_t i = 0; i < width; i++)
+        words[j / 32 * width + i] =
+            X(interval_word)(panel->begin[i], panel->end[i], keys.begin + j);
+  }
   if (masked) X(mask_tile_words)(item, panel, keys);
   uint32_t some = 0, missing = 0;
   for (int64_t j = 0; j < n; j += 32) {
@@ -110,6 +130,21 @@ static enum X(tile_class)
     }
   }
   return missing == 0 ? X(TILE_FULL) : some == 0 ? X(TILE_SKIP) : X(TILE_PARTIAL);
+}
+
+/* Rows of bias into lanes, some at a time by way of a contiguous copy: rows a power of two apart,
+ * as they mostly are, would push each other out of L1 while they are transposed. */
+static void X(pack_bias)(const struct X(item) * item, int64_t rows, int64_t keys, const T *bias,
+                         int64_t width, T *tile) {
+  const sdpa_strides *strides = &item->plan->problem.bias;
+  const int64_t lanes = item->kernels->lanes;
+  T *copy = item->scratch->bias_rows;
+  for (int64_t r = 0; r < rows; r += lanes) {
+    const int64_t count = sdpai_min(lanes, rows - r);
+    for (int64_t i = 0; i < count; i++)
+      X(gather)(keys, bias + (r + i) * strides->row, strides->col, copy + i * SDPAI_TILE_KEYS);
+    item->kernels->tile_pack(count, keys, copy, SDPAI_TILE_KEYS, 1, 1, width, tile + r);
+  }
 }
 
 /* Bias of the tile in lanes, slopes and distances: what tile_rules needs beside words. */
@@ -138,8 +173,10 @@ static void X(fill_rules)(const struct X(item) * item, const struct X(panel) * p
     if (bias_tile) {
       const T *bias = (const T *)item->args->bias + item->batch * p->bias.batch +
                       s.head * p->bias.head + s.row * p->bias.row + keys.begin * p->bias.col;
-      item->kernels->tile_pack(live, keys.end - keys.begin, bias, p->bias.row, p->bias.col, 1,
-                               panel->width, bias_tile + s.lane);
+      if (p->bias.col == 1) X(prefetch_rows)
+      ((const char *)(bias + keys.end - keys.begin), live, p->bias.row * (int64_t)sizeof(T),
+       X(keys_ahead)(item, keys) * (int64_t)sizeof(T));
+      X(pack_bias)(item, live, keys.end - keys.begin, bias, panel->width, bias_tile + s.lane);
     }
   }
 }

@@ -8,12 +8,17 @@
  * computed them, so a row's bits depend on the cut alone.
  */
 
-static void X(clear_part)(const struct sdpai_part *part, int64_t rows, int64_t dim) {
+/* A part without keys, but for its outputs. */
+static void X(clear_sums)(const struct sdpai_part *part, int64_t rows) {
   T *m = part->m, *l = part->l;
   for (int64_t r = 0; r < rows; r++) {
     m[r] = -(T)INFINITY;
     l[r] = 0;
   }
+}
+
+static void X(clear_part)(const struct sdpai_part *part, int64_t rows, int64_t dim) {
+  X(clear_sums)(part, rows);
   if (rows * dim > 0) memset(part->o, 0, (size_t)(rows * dim) * sizeof(T));
 }
 
@@ -32,6 +37,16 @@ static void X(join_part)(const struct sdpai_part *total, const struct sdpai_part
   }
 }
 
+static void X(finish_output)(int64_t dim, const T *o, T factor, T *output, int64_t col) {
+  if (factor == 0) {
+    X(fill)(dim, 0, output, col);
+  } else if (col == 1) {
+    for (int64_t d = 0; d < dim; d++) output[d] = o[d] * factor;
+  } else {
+    for (int64_t d = 0; d < dim; d++) output[d * col] = o[d] * factor;
+  }
+}
+
 /* The rows' ends from a part that holds all keys. */
 static void X(finish_part)(const struct X(item) * item, const struct sdpai_part *part) {
   const struct sdpai_problem *p = &item->plan->problem;
@@ -43,10 +58,9 @@ static void X(finish_part)(const struct X(item) * item, const struct sdpai_part 
     for (int64_t r = 0; r < s.rows; r++) {
       const int64_t at = s.lane + r, row = s.row + r;
       const T factor = X(finish_row_tiled)(item, &head, row, m[at], l[at]);
-      if (!head.output) continue;
-      T *to = head.output + row * p->output.row;
-      for (int64_t d = 0; d < p->value_dim; d++)
-        to[d * p->output.col] = factor == 0 ? 0 : o[at * p->value_dim + d] * factor;
+      if (head.output) X(finish_output)
+      (p->value_dim, o + at * p->value_dim, factor, head.output + row * p->output.row,
+       p->output.col);
     }
   }
 }

@@ -45,7 +45,7 @@ static T X(softmax_tile_row)(const struct X(item) * item, const struct X(head) *
   const T now = largest > *m ? largest : *m;
   const T shift = now == -(T)INFINITY ? 0 : now;
   const T sum = head->kernels->row_exp(n, own_x, scale, shift, own_x);
-  const T alpha = EXP(*m - shift);
+  const T alpha = *m == -(T)INFINITY ? 0 : EXP(*m - shift);
   *l = *l * alpha + sum;
   *m = now;
   X(fill)(own.begin - tile.begin, 0, x, 1);
@@ -70,15 +70,17 @@ static void X(add_nonfinite_rows)(const struct X(item) * item, const struct X(he
   }
 }
 
-/* o = o * alpha + weights V of a tile. */
+/* o = o * alpha + weights V of a tile; o is not read if it is the first. */
 static void X(add_values)(const struct X(item) * item, struct sdpai_interval tile, const T *weights,
-                          struct X(rows) value, const T *alpha, T *o) {
+                          struct X(rows) value, const T *alpha, int first, T *o) {
   const struct sdpai_problem *p = &item->plan->problem;
   const int64_t dim = p->value_dim, n = tile.end - tile.begin;
-  T *sums = item->scratch->output;
+  T *sums = first ? o : item->scratch->output;
   int nonfinite = 0;
+  uint8_t known = X(UNKNOWN);
   struct X(rows) finite = value;
-  if (p->features & SDPAI_MASK_FEATURES) finite = X(finite_values)(item, n, value, &nonfinite);
+  if (p->features & SDPAI_MASK_FEATURES)
+    finite = X(finite_values)(item, n, value, &known, &nonfinite);
   item->kernels->product_nn(item->rows, dim, n, weights, SDPAI_TILE_KEYS, finite.data, finite.ld,
                             sums, dim);
   struct sdpai_segment s = {0};
@@ -94,7 +96,7 @@ static void X(add_values)(const struct X(item) * item, struct sdpai_interval til
       o[r * dim + d] = o[r * dim + d] * alpha[r] + sums[r * dim + d];
 }
 
-static void X(run_tile_by_rows)(const struct X(item) * item, struct sdpai_interval tile,
+static void X(run_tile_by_rows)(const struct X(item) * item, struct sdpai_interval tile, int first,
                                 const struct sdpai_part *part) {
   const struct sdpai_problem *p = &item->plan->problem;
   const int64_t n = tile.end - tile.begin;
@@ -118,7 +120,7 @@ static void X(run_tile_by_rows)(const struct X(item) * item, struct sdpai_interv
       }
     }
   }
-  if (item->value) X(add_values)(item, tile, x, X(value_rows)(item, tile), alpha, part->o);
+  if (item->value) X(add_values)(item, tile, x, X(value_rows)(item, tile), alpha, first, part->o);
 }
 
 /* Whether some row of the item attends a key of the tile; if scores or weights are stored every
@@ -138,10 +140,14 @@ static int X(tile_matters)(const struct X(item) * item, struct sdpai_interval ti
 
 /* All rows of the item over its keys, into `part`. */
 static void X(run_by_rows)(const struct X(item) * item, const struct sdpai_part *part) {
-  X(clear_part)(part, item->rows, item->plan->problem.value_dim);
+  X(clear_sums)(part, item->rows);
   X(pack_rows)(item);
+  int first = 1;
   for (int64_t j = item->keys.begin; j < item->keys.end; j += SDPAI_TILE_KEYS) {
     const struct sdpai_interval tile = {j, sdpai_min(item->keys.end, j + SDPAI_TILE_KEYS)};
-    if (X(tile_matters)(item, tile)) X(run_tile_by_rows)(item, tile, part);
+    if (!X(tile_matters)(item, tile)) continue;
+    X(run_tile_by_rows)(item, tile, first, part);
+    first = 0;
   }
+  if (first) X(clear_part)(part, item->rows, item->plan->problem.value_dim);
 }

@@ -43,6 +43,10 @@ static void carve_lanes(const struct sdpa_plan *plan, struct sdpai_arena *arena,
   s->end = take(arena, lanes, t->panels, t->width, 1, sizeof *s->end);
   s->words = take(arena, lanes && masked, SDPAI_TILE_WORDS, t->width, 1, sizeof *s->words);
   s->bias = take(arena, lanes && (p->features & SDPA_BIAS), SDPAI_TILE_KEYS, t->width, 1, element);
+  const int64_t lanes_a_vector =
+      p->type == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
+  s->bias_rows =
+      take(arena, lanes && (p->features & SDPA_BIAS), SDPAI_TILE_KEYS, lanes_a_vector, 1, element);
 }
 
 void sdpai_tiled_carve_slot(const struct sdpa_plan *plan, struct sdpai_arena *arena,
@@ -56,6 +60,7 @@ void sdpai_tiled_carve_slot(const struct sdpa_plan *plan, struct sdpai_arena *ar
   s->key = take(arena, t->packs_key, t->super_keys, p->key_dim, 1, element);
   s->value = take(arena, t->packs_value, t->super_keys, p->value_dim, 1, element);
   s->finite_value = take(arena, guarded, SDPAI_TILE_KEYS, p->value_dim, 1, element);
+  s->finite = take(arena, guarded, t->super_keys / SDPAI_TILE_KEYS, 1, 1, 1);
   s->nonfinite = take(arena, guarded, SDPAI_TILE_KEYS, 1, 1, 1);
   sdpai_row_scratch_carve(p, SDPAI_TILE_KEYS, arena, &s->rows);
   s->row = take(arena, (p->features & SDPA_WEIGHTS) != 0, SDPAI_TILE_KEYS, 1, 1, element);

@@ -33,11 +33,14 @@ struct sdpai_tiled_scratch {
   int64_t *begin, *end;                          /* [width] keys of a lane's row */
   uint32_t *words;                               /* [SDPAI_TILE_WORDS][width] */
   void *bias;                                    /* [SDPAI_TILE_KEYS][width] */
+  void *bias_rows;                               /* [lanes][SDPAI_TILE_KEYS] */
   /* both ways */
   void *scores;       /* [SDPAI_TILE_KEYS][width]; by rows: [item_rows][SDPAI_TILE_KEYS] */
   void *key, *value;  /* [super_keys][key_dim or value_dim] where packed */
   void *finite_value; /* [SDPAI_TILE_KEYS][value_dim] a tile of V without its non-finite elements */
-  uint8_t *nonfinite; /* [SDPAI_TILE_KEYS] rows of the tile that have such */
+  uint8_t *
+      finite; /* [super_keys / SDPAI_TILE_KEYS] of each tile: unknown, known to be finite, or not */
+  uint8_t *nonfinite;            /* [SDPAI_TILE_KEYS] rows of the tile that have such */
   struct sdpai_row_scratch rows; /* for SDPAI_TILE_KEYS keys */
   void *row;                     /* [SDPAI_TILE_KEYS] part of a row of weights */
   struct sdpai_part part, total; /* of one split, and of those before */

@@ -24,7 +24,9 @@
   real name(int64_t n, const real *x, real scale, real max, real *out);
 #define SDPAI_DECLARE_row_scale(name, type, real)  void name(int64_t n, real *x, real factor);
 #define SDPAI_DECLARE_row_finite(name, type, real) int name(int64_t n, const real *x);
-#define SDPAI_DECLARE_row_dot(name, type, real)    real name(int64_t n, const real *x, const real *y);
+#define SDPAI_DECLARE_rows_finite(name, type, real)                                                \
+  int name(int64_t rows, int64_t cols, const real *x, int64_t ld);
+#define SDPAI_DECLARE_row_dot(name, type, real) real name(int64_t n, const real *x, const real *y);
 #define SDPAI_DECLARE_row_softmax_backward(name, type, real)                                       \
   void name(int64_t n, const real *w, const real *g, real dot, real *out);
 
@@ -41,8 +43,8 @@
   void name(int64_t rows, int64_t cols, const real *tile, int64_t width, const real *factor,       \
             real *x, int64_t row_stride, int64_t col_stride);
 #define SDPAI_DECLARE_tile_products(name, real)                                                    \
-  void name(int64_t keys, int64_t dim, const real *q, const real *k, int64_t ldk, real *s,         \
-            real *max);
+  void name(int64_t keys, int64_t dim, const real *q, const real *k, int64_t ldk,                  \
+            const uint32_t *words, real *s, real *max);
 #define SDPAI_DECLARE_tile_products_1(name, type, real) SDPAI_DECLARE_tile_products(name, real)
 #define SDPAI_DECLARE_tile_products_2(name, type, real) SDPAI_DECLARE_tile_products(name, real)
 #define SDPAI_DECLARE_tile_products_3(name, type, real) SDPAI_DECLARE_tile_products(name, real)

@@ -57,8 +57,9 @@ struct sdpai_tile_rules_f64 {
  *             as t converted to T (not summed up in T). Returns the largest score, -inf if n =
  *             0; a NaN may be lost or returned.
  *
- * row_exp     out[t] = exp(scale * x[t] - max), with one rounding before exp where the ISA has
- *             FMA, and returns the sum of out. x and out are the same row or do not overlap. exp
+ * row_exp     out[t] = exp(scale * x[t] - max), and returns the sum of out. scale * x is rounded
+ *             before max is subtracted, so that the largest score gives exactly exp(0), however large
+ *             it is. x and out are the same row or do not overlap. exp
  *             is within 2 ulp where its result is normal; a result below the smallest normal
  *             number is 0 (so -inf gives exactly 0 and no subnormal weight slows the product
  *             with V down); above the largest it is +inf; NaN stays NaN. Several partial sums
@@ -68,6 +69,7 @@ struct sdpai_tile_rules_f64 {
  *
  * row_finite  Returns 1 if every x[t] is finite (n = 0: 1), else 0.
  *
+ * rows_finite Returns 1 if every element of a matrix by rows is finite, else 0.
  * row_dot     Returns the sum of x[t] * y[t] over the t with x[t] != 0: y is not read into the
  *             result where x is 0.
  *
@@ -83,19 +85,35 @@ struct sdpai_tile_rules_f64 {
  *
  * The tile kernels keep queries in lanes. A panel has `width` = lanes, 2 lanes or 3 lanes queries;
  * a tile is [keys][width], a packed panel [dim][width]. They align nothing and read no element
- * beyond.
+ * beyond. The bits of a lane do not depend on the width or the other lanes, those of a score not on
+ * the other keys, and those of an output not on the other columns of V.
  *
  * tile_pack   tile[t][i] = factor * x[i][t] for rows i and columns t; lanes from `rows` on are not
- * touched. tile_products_1, _2, _3  (vectors of the panel) s[j][i] = k_j . q_i, and max[i] = the
- * largest of them over j (-inf for no key; a NaN may be lost). tile_rules  Turns products into
- * scores in place as row_scores does, and stores their maxima. tile_softmax  One step of the online
- * softmax (Milakov and Gimelshein, 2018): with m' = max(m, scale * max), s becomes exp(scale * s -
- * m'), alpha = exp(m - m'), l = l * alpha + the sum of s over the keys, m = m'. Scores of -inf give
- * 0 also where m' is -inf; then alpha is 0. scale > 0 where a score may be -inf. NaN scores make l
- * NaN for good. tile_values_1, _2, _3  o[d][i] = o[d][i] * alpha[i] + sum over the keys of p[j][i]
- * v[j][d]. tile_unpack x[i][t] = tile[t][i] * factor[i]; 0 where factor[i] is 0, whatever the tile
- * holds. mask_words  Bit t of words[0], words[stride], ... is cleared where mask[t] is 0, for t <
- * n; bits from n on in the last word are cleared.
+ *             touched.
+ *
+ * tile_products_1, _2, _3 (vectors of the panel)
+ *             s[j][i] = k_j . q_i, or -inf where `words` (as in struct sdpai_tile_rules; NULL:
+ *             none) excludes key j, and max[i] = the largest of them over j, -inf for no key; a NaN
+ *             may be lost.
+ *
+ * tile_rules  Turns products into scores in place as row_scores does, and stores their maxima.
+ *
+ * tile_softmax
+ *             One step of the online softmax (Milakov and Gimelshein, 2018): with m' = max(m, scale
+ *             * max), s becomes exp(scale * s - m'), alpha = exp(m - m'), l = l * alpha + the sum
+ *             of s over the keys, m = m'. Scores of -inf give 0 also where m' is -inf; then alpha
+ *             is 0. scale > 0 where a score may be -inf. NaN scores, whether max tells of them or
+ *             not, and +inf ones make l NaN for good.
+ *
+ * tile_values_1, _2, _3
+ *             o[d][i] = o[d][i] * alpha[i] + sum over the keys of p[j][i] v[j][d]. A weight of 0
+ *             does not keep a NaN or infinity of V out.
+ *
+ * tile_unpack x[i][t] = tile[t][i] * factor[i]; 0 where factor[i] is 0, whatever the tile holds.
+ *             Lanes from `rows` on are not read.
+ *
+ * mask_words  Bit t of words[0], words[stride], ... is cleared where mask[t] is 0, for t < n; bits
+ *             from n on in the last word are cleared.
  */
 struct sdpai_kernels_f32 {
   int64_t lanes; /* queries that one vector holds */
@@ -104,6 +122,7 @@ struct sdpai_kernels_f32 {
   float (*row_exp)(int64_t n, const float *x, float scale, float max, float *out);
   void (*row_scale)(int64_t n, float *x, float factor);
   int (*row_finite)(int64_t n, const float *x);
+  int (*rows_finite)(int64_t rows, int64_t cols, const float *x, int64_t ld);
   float (*row_dot)(int64_t n, const float *x, const float *y);
   void (*row_softmax_backward)(int64_t n, const float *w, const float *g, float dot, float *out);
   void (*product_nt)(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
@@ -113,11 +132,11 @@ struct sdpai_kernels_f32 {
   void (*tile_pack)(int64_t rows, int64_t cols, const float *x, int64_t row_stride,
                     int64_t col_stride, float factor, int64_t width, float *tile);
   void (*tile_products_1)(int64_t keys, int64_t dim, const float *q, const float *k, int64_t ldk,
-                          float *s, float *max);
+                          const uint32_t *words, float *s, float *max);
   void (*tile_products_2)(int64_t keys, int64_t dim, const float *q, const float *k, int64_t ldk,
-                          float *s, float *max);
+                          const uint32_t *words, float *s, float *max);
   void (*tile_products_3)(int64_t keys, int64_t dim, const float *q, const float *k, int64_t ldk,
-                          float *s, float *max);
+                          const uint32_t *words, float *s, float *max);
   void (*tile_rules)(int64_t keys, int64_t width, float *s,
                      const struct sdpai_tile_rules_f32 *rules, float *max);
   void (*tile_softmax)(int64_t keys, int64_t width, float scale, float *s, const float *max,
@@ -139,6 +158,7 @@ struct sdpai_kernels_f64 {
   double (*row_exp)(int64_t n, const double *x, double scale, double max, double *out);
   void (*row_scale)(int64_t n, double *x, double factor);
   int (*row_finite)(int64_t n, const double *x);
+  int (*rows_finite)(int64_t rows, int64_t cols, const double *x, int64_t ld);
   double (*row_dot)(int64_t n, const double *x, const double *y);
   void (*row_softmax_backward)(int64_t n, const double *w, const double *g, double dot,
                                double *out);
@@ -149,11 +169,11 @@ struct sdpai_kernels_f64 {
   void (*tile_pack)(int64_t rows, int64_t cols, const double *x, int64_t row_stride,
                     int64_t col_stride, double factor, int64_t width, double *tile);
   void (*tile_products_1)(int64_t keys, int64_t dim, const double *q, const double *k, int64_t ldk,
-                          double *s, double *max);
+                          const uint32_t *words, double *s, double *max);
   void (*tile_products_2)(int64_t keys, int64_t dim, const double *q, const double *k, int64_t ldk,
-                          double *s, double *max);
+                          const uint32_t *words, double *s, double *max);
   void (*tile_products_3)(int64_t keys, int64_t dim, const double *q, const double *k, int64_t ldk,
-                          double *s, double *max);
+                          const uint32_t *words, double *s, double *max);
   void (*tile_rules)(int64_t keys, int64_t width, double *s,
                      const struct sdpai_tile_rules_f64 *rules, double *max);
   void (*tile_softmax)(int64_t keys, int64_t width, double scale, double *s, const double *max,

@@ -46,7 +46,14 @@ static sdpa_status check_type(const char *field, uint32_t value, uint32_t inheri
   return SDPA_OK;
 }
 
+/* All other types left to follow the query's, as they mostly are. */
+static int types_follow(const sdpa_problem *p) {
+  return (p->key_type | p->value_type | p->output_type | p->bias_type) == 0;
+}
+
 static sdpa_status check_types(const sdpa_problem *p, struct sdpai_report *report) {
+  const struct sdpai_dtype *type = sdpai_dtype(p->query_type);
+  if (type && type->offered && types_follow(p)) return SDPA_OK;
   uint32_t query, key, value, output, bias;
   sdpa_status status = check_type("query_type", p->query_type, 0, &query, report);
   if (status == SDPA_OK) status = check_type("key_type", p->key_type, query, &key, report);

@@ -38,6 +38,31 @@ static void NAME(check_row_max_position)(REAL (*kernel)(int64_t, const REAL *, R
   }
 }
 
+/* One bad element at every place of matrices with and without gaps, whose gaps are NaN. */
+static void NAME(check_rows_finite)(int (*kernel)(int64_t, int64_t, const REAL *, int64_t)) {
+  static const REAL bad[] = {(REAL)NAN, (REAL)INFINITY, -(REAL)INFINITY};
+  uint64_t state = 3;
+  REAL x[5 * 40];
+  for (int rows = 0; rows <= 5; rows++)
+    for (int cols = 0; cols <= 37; cols++)
+      for (int gap = 0; gap <= 3; gap += 3) {
+        const int ld = cols + gap, count = rows > 0 && cols > 0 ? (rows - 1) * ld + cols : 0;
+        NAME(fill)(count, x, -9, 9, &state);
+        for (int t = 0; t < count; t++)
+          if (t % ld >= cols) x[t] = (REAL)NAN;
+        const REAL *at = guarded_place(&guarded_x, AT_END, (size_t)count, sizeof *x, x);
+        assert_int_equal(kernel(rows, cols, at, ld), 1);
+        for (int t = 0; t < count; t++) {
+          const REAL kept = x[t];
+          if (t % ld >= cols) continue;
+          x[t] = bad[next_bits(&state) % 3];
+          at = guarded_place(&guarded_x, AT_END, (size_t)count, sizeof *x, x);
+          assert_int_equal(kernel(rows, cols, at, ld), 0);
+          x[t] = kept;
+        }
+      }
+}
+
 static void NAME(check_row_finite)(int (*kernel)(int64_t, const REAL *)) {
   static const REAL bad[] = {(REAL)NAN, (REAL)INFINITY, -(REAL)INFINITY};
   static const REAL good[] = {LARGEST, -LARGEST, TINY, -TINY, 0, -(REAL)0.0, LEAST};

@@ -70,11 +70,12 @@ static int tile_dim(int d) {
   check_row_scores_softcaps_##type(kernel);                                                        \
   check_row_scores_excluded_##type(kernel)
 #define CHECK_row_exp(type, kernel, isa)                                                           \
-  check_row_exp_##type(kernel, isa);                                                               \
+  check_row_exp_##type(kernel);                                                                    \
   check_row_exp_order_##type(kernel);                                                              \
   check_row_exp_special_##type(kernel)
 #define CHECK_row_scale(type, kernel, isa)            check_row_scale_##type(kernel)
 #define CHECK_row_finite(type, kernel, isa)           check_row_finite_##type(kernel)
+#define CHECK_rows_finite(type, kernel, isa)          check_rows_finite_##type(kernel)
 #define CHECK_row_dot(type, kernel, isa)              check_row_dot_##type(kernel)
 #define CHECK_row_softmax_backward(type, kernel, isa) check_row_softmax_backward_##type(kernel)
 #define CHECK_product_nt(type, kernel, isa)           check_products_##type(kernel, 1)
@@ -83,7 +84,8 @@ static int tile_dim(int d) {
 #define CHECK_tile_unpack(type, kernel, isa)          check_matrices_##type(NULL, kernel, isa)
 #define CHECK_tile_products(type, kernel, vectors, isa)                                            \
   check_tile_products_##type(kernel, vectors, isa);                                                \
-  check_tile_products_max_##type(kernel, vectors, isa)
+  check_tile_products_max_##type(kernel, vectors, isa);                                            \
+  check_tile_products_words_##type(kernel, vectors, isa)
 #define CHECK_tile_products_1(type, kernel, isa) CHECK_tile_products(type, kernel, 1, isa)
 #define CHECK_tile_products_2(type, kernel, isa) CHECK_tile_products(type, kernel, 2, isa)
 #define CHECK_tile_products_3(type, kernel, isa) CHECK_tile_products(type, kernel, 3, isa)

@@ -6,7 +6,7 @@
  * the old contents of the scores and maxima.
  */
 typedef void (*NAME(tile_products_kernel))(int64_t, int64_t, const REAL *, const REAL *, int64_t,
-                                           REAL *, REAL *);
+                                           const uint32_t *, REAL *, REAL *);
 
 /* One tile's operands. */
 struct NAME(products_case) {
@@ -50,8 +50,8 @@ static void NAME(assert_products_alone)(const struct NAME(products_case) * c, co
     for (int t = 0; t < c->dim; t++)
       memcpy(panel + t * lanes, c->q + t * c->width + i, (size_t)lanes * sizeof *panel);
     for (int j = 0; j < c->keys; j++) {
-      find_table(isa)->MEMBER.tile_products_1(1, c->dim, panel, c->k + j * c->ldk, c->ldk, alone,
-                                              max);
+      find_table(isa)->MEMBER.tile_products_1(1, c->dim, panel, c->k + j * c->ldk, c->ldk, NULL,
+                                              alone, max);
       assert_memory_equal(alone, s + j * c->width + i, (size_t)lanes * sizeof *alone);
     }
   }
@@ -71,7 +71,7 @@ static void NAME(check_products_tile)(NAME(tile_products_kernel) kernel, uint32_
   c.k = guarded_place(&guarded_tile[1], where, (size_t)nk, sizeof *k, k);
   REAL *s = guarded_place(&guarded_tile[2], where, (size_t)ns, sizeof *s, NULL);
   REAL *max = guarded_place(&guarded_tile[3], where, (size_t)c.width, sizeof *max, NULL);
-  kernel(c.keys, c.dim, c.q, c.k, c.ldk, s, max);
+  kernel(c.keys, c.dim, c.q, c.k, c.ldk, NULL, s, max);
   for (int g = 0; g < 4; g++) guarded_check(&guarded_tile[g]);
   assert_memory_equal(c.q, q, (size_t)nq * sizeof *q);
   assert_memory_equal(c.k, k, (size_t)nk * sizeof *k);
@@ -102,12 +102,40 @@ static void NAME(check_tile_products_max)(NAME(tile_products_kernel) kernel, int
   for (int at = 0; at < TILE_KEYS; at++) {
     for (int i = 0; i < width; i++) q[i] = i == at % width && width > 1 ? (REAL)NAN : (REAL)(i + 1);
     for (int j = 0; j < TILE_KEYS; j++) k[j] = j == at ? -2 : -3;
-    kernel(TILE_KEYS, 1, q, k, 1, s, max);
+    kernel(TILE_KEYS, 1, q, k, 1, NULL, s, max);
     for (int i = 0; i < width; i++)
       if (!isnan(q[i])) NAME(assert_same)(max[i], -2 * q[i]);
   }
   for (int i = 0; i < width; i++) q[i] = -(REAL)INFINITY;
   for (int j = 0; j < TILE_KEYS; j++) k[j] = 1;
-  kernel(TILE_KEYS, 1, q, k, 1, s, max);
+  kernel(TILE_KEYS, 1, q, k, 1, NULL, s, max);
   for (int i = 0; i < width; i++) NAME(assert_same)(max[i], -(REAL)INFINITY);
+}
+
+/* Words exclude any pattern of keys: -infinity there whatever the product is, its own bits
+ * elsewhere, and the maximum is that of what is left. */
+static void NAME(check_tile_products_words)(NAME(tile_products_kernel) kernel, int vectors,
+                                            uint32_t isa) {
+  enum { KEYS = 70, DIM = 3, WORDS = (KEYS + 31) / 32 };
+  const int width = vectors * lanes_of(isa, sizeof(REAL));
+  static REAL q[DIM * 48], k[KEYS * DIM], free_s[KEYS * 48], s[KEYS * 48];
+  REAL max[48], column[KEYS];
+  uint64_t state = 21;
+  for (int round = 0; round < 8; round++) {
+    NAME(fill_tile)(DIM * width, q, -2, 2, round % 2 ? 9 : 0, &state);
+    NAME(fill_tile)(KEYS * DIM, k, -2, 2, round % 2 ? 9 : 0, &state);
+    uint32_t *words =
+        guarded_place(&guarded_tile[0], AT_END, (size_t)(WORDS * width), sizeof *words, NULL);
+    for (int w = 0; w < WORDS * width; w++) words[w] = (uint32_t)next_bits(&state);
+    kernel(KEYS, DIM, q, k, DIM, NULL, free_s, max);
+    kernel(KEYS, DIM, q, k, DIM, words, s, max);
+    for (int i = 0; i < width; i++) {
+      for (int j = 0; j < KEYS; j++) {
+        const int kept = words[j / 32 * width + i] >> (j % 32) & 1;
+        column[j] = s[j * width + i];
+        NAME(assert_same)(column[j], kept ? free_s[j * width + i] : -(REAL)INFINITY);
+      }
+      NAME(assert_max)(max[i], KEYS, column);
+    }
+  }
 }

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Every AArch64 processor has it, so nothing is detected and no flags are needed.
+ * Every AArch64 processor has it, so nothing is detected.
  */
 #include "kernels/simd/vec_neon.h"
 

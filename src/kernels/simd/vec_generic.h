@@ -30,13 +30,14 @@
  *   keep_bit(words, bit, yes, no)         bit `bit` of words[lane] is set ? yes : no
  *   transpose(x)                          the lanes x lanes matrix of vectors x, in place
  *   sum_each(x)                           lane u: the sum of the lanes of x[u], in a fixed order
- * that is the same for every u; x is used up
+ *                                         that is the same for every u; x is used up
  *
  * and without a type
  *
  *   vec_bits(p)                           bit u set where byte p[u] != 0, for 32 bytes
- *   SDPAI_TILE_UNROLL                     keys (or columns of V) that a tile kernel takes at a
- * time: with SDPAI_TILE_VECTORS vectors each they fill the registers
+ *   SDPAI_TILE_UNROLL                     keys (or columns of V) that a tile kernel takes at once:
+ *                                         with SDPAI_TILE_VECTORS vectors each they fill the
+ *                                         registers
  *
  * Everything is static inline: a function of this name with external linkage would be one function
  * for all ISAs, and the linker might keep the AVX-512 one.

@@ -7,14 +7,14 @@
  * from their rows once per four rows of A.
  */
 
-/* rows x keys elements of A B^T, rows * keys = LANES. Their accumulators are added up together.
+/* rows x keys elements of A B^T, rows * keys <= LANES. Their accumulators are added up together.
  * Rows and keys beyond m and n repeat the last one and are not stored: every element is computed
  * alike, whatever stands beside it, so its bits do not depend on m. */
-SDPAI_INLINE void V(product_nt_group)(const int rows, const int keys, int64_t m, int64_t n,
-                                      int64_t k, const real *a, int64_t lda, const real *b,
-                                      int64_t ldb, real *c, int64_t ldc) {
+SDPAI_INLINE void V(product_nt_group)(const int rows, const int keys, int64_t n, int64_t k,
+                                      const real *a, int64_t lda, const real *b, int64_t ldb,
+                                      real *c, int64_t ldc) {
   const real *a_row[LANES], *b_row[LANES];
-  for (int u = 0; u < rows; u++) a_row[u] = a + (u < m ? u : m - 1) * lda;
+  for (int u = 0; u < rows; u++) a_row[u] = a + u * lda;
   for (int v = 0; v < keys; v++) b_row[v] = b + (v < n ? v : n - 1) * ldb;
   vec acc[LANES];
   SDPAI_UNROLL(16)
@@ -43,20 +43,35 @@ SDPAI_INLINE void V(product_nt_group)(const int rows, const int keys, int64_t m,
   }
   real sums[LANES];
   V(store)(sums, V(sum_each)(acc));
-  for (int u = 0; u < rows && u < m; u++)
+  for (int u = 0; u < rows; u++)
     for (int v = 0; v < keys && v < n; v++) c[u * ldc + v] = sums[u * keys + v];
+}
+
+/* `rows` rows with all n keys, `keys` of them at a time. */
+SDPAI_INLINE void V(product_nt_rows)(const int rows, const int keys, int64_t n, int64_t k,
+                                     const real *a, int64_t lda, const real *b, int64_t ldb,
+                                     real *c, int64_t ldc) {
+  for (int64_t j = 0; j < n; j += keys)
+    V(product_nt_group)(rows, keys, n - j, k, a, lda, b + j * ldb, ldb, c + j, ldc);
 }
 
 void KERNEL(product_nt)(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,
                         int64_t ldb, real *c, int64_t ldc) {
   enum { KEYS = LANES >= 8 ? 4 : LANES >= 4 ? 2 : 1, ROWS = LANES / KEYS };
-  for (; m > 1 && ROWS > 1; m -= ROWS, a += ROWS * lda, c += ROWS * ldc) {
-    for (int64_t j = 0; j < n; j += KEYS)
-      V(product_nt_group)(ROWS, KEYS, m, n - j, k, a, lda, b + j * ldb, ldb, c + j, ldc);
+  int64_t i = 0;
+  if (k == 0) { /* a and b may be NULL */
+    for (; i < m; i++)
+      for (int64_t j = 0; j < n; j++) c[i * ldc + j] = 0;
   }
-  for (; m > 0; m--, a += lda, c += ldc)
-    for (int64_t j = 0; j < n; j += LANES)
-      V(product_nt_group)(1, LANES, 1, n - j, k, a, lda, b + j * ldb, ldb, c + j, ldc);
+  for (; m - i >= ROWS; i += ROWS)
+    V(product_nt_rows)(ROWS, KEYS, n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
+  if (m - i == 3) {
+    V(product_nt_rows)(3, LANES / 4, n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
+  } else if (m - i == 2) {
+    V(product_nt_rows)(2, LANES / 2, n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
+  } else if (m - i == 1) {
+    V(product_nt_rows)(1, LANES, n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
+  }
 }
 
 /* rows rows of `vectors` vectors of columns of A B. */
@@ -112,9 +127,14 @@ SDPAI_INLINE void V(product_nn_rows)(const int rows, int64_t n, int64_t k, const
 
 void KERNEL(product_nn)(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,
                         int64_t ldb, real *c, int64_t ldc) {
-  for (; m >= 4; m -= 4, a += 4 * lda, c += 4 * ldc)
-    V(product_nn_rows)(4, n, k, a, lda, b, ldb, c, ldc);
-  if (m == 3) V(product_nn_rows)(3, n, k, a, lda, b, ldb, c, ldc);
-  if (m == 2) V(product_nn_rows)(2, n, k, a, lda, b, ldb, c, ldc);
-  if (m == 1) V(product_nn_rows)(1, n, k, a, lda, b, ldb, c, ldc);
+  int64_t i = 0;
+  for (; m - i >= 4; i += 4)
+    V(product_nn_rows)(4, n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
+  if (m - i == 3) {
+    V(product_nn_rows)(3, n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
+  } else if (m - i == 2) {
+    V(product_nn_rows)(2, n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
+  } else if (m - i == 1) {
+    V(product_nn_rows)(1, n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
+  }
 }

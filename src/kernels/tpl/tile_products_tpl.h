@@ -11,11 +11,11 @@
  * x 3 of AVX2's 16, the rest holding the queries and one broadcast.
  */
 
-/* One group of keys. keys and vectors are constants at every call, so the loops unroll and acc is
- * registers. */
+/* One group of keys, `first` the tile's number of the first. keys and vectors are constants at
+ * every call, so the loops unroll and acc is registers. */
 SDPAI_INLINE void V(tile_products_group)(const int keys, const int vectors, int64_t dim,
-                                         const real *q, const real *k, int64_t ldk, real *s,
-                                         vec *max) {
+                                         const real *q, const real *k, int64_t ldk,
+                                         const uint32_t *words, int64_t first, real *s, vec *max) {
   vec acc[SDPAI_TILE_UNROLL][SDPAI_TILE_VECTORS];
   SDPAI_UNROLL(SDPAI_TILE_UNROLL)
   for (int u = 0; u < keys; u++) {
@@ -37,6 +37,9 @@ SDPAI_INLINE void V(tile_products_group)(const int keys, const int vectors, int6
   for (int u = 0; u < keys; u++) {
     SDPAI_UNROLL(SDPAI_TILE_VECTORS)
     for (int c = 0; c < vectors; c++) {
+      if (words)
+        acc[u][c] = V(keep_bit)(words + (first + u) / 32 * vectors * LANES + c * LANES,
+                                (int)((first + u) % 32), acc[u][c], V(set1)(-(real)INFINITY));
       V(store)(s + (u * vectors + c) * LANES, acc[u][c]);
       max[c] = V(max)(acc[u][c], max[c]);
     }
@@ -44,30 +47,30 @@ SDPAI_INLINE void V(tile_products_group)(const int keys, const int vectors, int6
 }
 
 SDPAI_INLINE void V(tile_products)(const int vectors, int64_t keys, int64_t dim, const real *q,
-                                   const real *k, int64_t ldk, real *s, real *max) {
+                                   const real *k, int64_t ldk, const uint32_t *words, real *s,
+                                   real *max) {
   const int64_t width = vectors * LANES;
   vec largest[SDPAI_TILE_VECTORS];
   for (int c = 0; c < vectors; c++) largest[c] = V(set1)(-(real)INFINITY);
   int64_t j = 0;
-  for (; keys - j >= SDPAI_TILE_UNROLL; j += SDPAI_TILE_UNROLL)
-    V(tile_products_group)
-    (SDPAI_TILE_UNROLL, vectors, dim, q, k + j * ldk, ldk, s + j * width, largest);
+  for (; keys - j >= SDPAI_TILE_UNROLL; j += SDPAI_TILE_UNROLL) V(tile_products_group)
+  (SDPAI_TILE_UNROLL, vectors, dim, q, k + j * ldk, ldk, words, j, s + j * width, largest);
   for (; keys - j >= 2; j += 2)
-    V(tile_products_group)(2, vectors, dim, q, k + j * ldk, ldk, s + j * width, largest);
+    V(tile_products_group)(2, vectors, dim, q, k + j * ldk, ldk, words, j, s + j * width, largest);
   if (j < keys)
-    V(tile_products_group)(1, vectors, dim, q, k + j * ldk, ldk, s + j * width, largest);
+    V(tile_products_group)(1, vectors, dim, q, k + j * ldk, ldk, words, j, s + j * width, largest);
   for (int c = 0; c < vectors; c++) V(store)(max + c * LANES, largest[c]);
 }
 
 void KERNEL(tile_products_1)(int64_t keys, int64_t dim, const real *q, const real *k, int64_t ldk,
-                             real *s, real *max) {
-  V(tile_products)(1, keys, dim, q, k, ldk, s, max);
+                             const uint32_t *words, real *s, real *max) {
+  V(tile_products)(1, keys, dim, q, k, ldk, words, s, max);
 }
 void KERNEL(tile_products_2)(int64_t keys, int64_t dim, const real *q, const real *k, int64_t ldk,
-                             real *s, real *max) {
-  V(tile_products)(2, keys, dim, q, k, ldk, s, max);
+                             const uint32_t *words, real *s, real *max) {
+  V(tile_products)(2, keys, dim, q, k, ldk, words, s, max);
 }
 void KERNEL(tile_products_3)(int64_t keys, int64_t dim, const real *q, const real *k, int64_t ldk,
-                             real *s, real *max) {
-  V(tile_products)(3, keys, dim, q, k, ldk, s, max);
+                             const uint32_t *words, real *s, real *max) {
+  V(tile_products)(3, keys, dim, q, k, ldk, words, s, max);
 }

@@ -53,8 +53,8 @@ void KERNEL(tile_softmax)(int64_t keys, int64_t width, real scale, real *s, cons
     int64_t j = 0;
     for (; keys - j >= 2; j += 2) {
       real *at = s + j * width + c;
-      const vec e0 = V(exp)(V(fms)(vscale, V(load)(at), shift));
-      const vec e1 = V(exp)(V(fms)(vscale, V(load)(at + width), shift));
+      const vec e0 = V(exp)(V(sub)(V(mul)(vscale, V(load)(at)), shift));
+      const vec e1 = V(exp)(V(sub)(V(mul)(vscale, V(load)(at + width)), shift));
       V(store)(at, e0);
       V(store)(at + width, e1);
       even = V(add)(even, e0);
@@ -62,7 +62,7 @@ void KERNEL(tile_softmax)(int64_t keys, int64_t width, real scale, real *s, cons
     }
     if (j < keys) {
       real *at = s + j * width + c;
-      const vec e = V(exp)(V(fms)(vscale, V(load)(at), shift));
+      const vec e = V(exp)(V(sub)(V(mul)(vscale, V(load)(at)), shift));
       V(store)(at, e);
       even = V(add)(even, e);
     }

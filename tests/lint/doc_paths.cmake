@@ -1,0 +1,28 @@
+# The how-to pages name files of the tree; each must exist, or the page has been left behind.
+# Run with -DSOURCE_DIR=<top>.
+cmake_minimum_required(VERSION 3.25)
+
+set(faults "")
+set(checked 0)
+file(GLOB pages "${SOURCE_DIR}/docs/adding-*.md")
+foreach(page IN LISTS pages)
+  get_filename_component(name "${page}" NAME)
+  file(READ "${page}" text)
+  string(REGEX MATCHALL "`(include|src|tests|docs|bench|cmake)/[^` ]+`" paths "${text}")
+  foreach(path IN LISTS paths)
+    string(REPLACE "`" "" path "${path}")
+    math(EXPR checked "${checked} + 1")
+    if(NOT EXISTS "${SOURCE_DIR}/${path}")
+      list(APPEND faults "docs/${name}: there is no ${path}")
+    endif()
+  endforeach()
+endforeach()
+
+if(checked LESS 40)
+  message(FATAL_ERROR "only ${checked} paths were found in docs/adding-*.md: the check is broken")
+endif()
+if(faults)
+  list(JOIN faults "\n  " faults)
+  message(FATAL_ERROR "Paths:\n  ${faults}")
+endif()
+message(STATUS "${checked} paths of the how-to pages exist")

@@ -1,0 +1,14 @@
+/* report_list.h - the test functions of report_list.def
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef REPORT_LIST_H
+#define REPORT_LIST_H
+
+#define REPORT(id, name) void test_##id##_##name(void **state);
+#define ELSEWHERE(id, reason)
+#include "report_list.def"
+#undef REPORT
+#undef ELSEWHERE
+
+#endif

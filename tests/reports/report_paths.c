@@ -1,0 +1,110 @@
+/* report_paths.c - the ways through the library, and one execution
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#include "report_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint32_t types[] = {SDPA_F64, SDPA_F32};
+static const uint32_t engines[] = {SDPA_ENGINE_AUTO, SDPA_ENGINE_BLAS, SDPA_ENGINE_TILED};
+static const uint32_t isas[] = {SDPA_ISA_AUTO, SDPA_ISA_GENERIC, SDPA_ISA_AVX2, SDPA_ISA_AVX512};
+enum { TYPES = 2, ENGINES = 3, ISAS = 4, FLAGS = 8 };
+
+static sdpa_options path_options(const struct report_path *path) {
+  sdpa_options options = {.size = sizeof options};
+  options.engine = path->engine;
+  options.isa = path->isa;
+  options.threads = path->threads;
+  return options;
+}
+
+/* Whether this build and machine serve engine, ISA and type at all: asked with a problem of one
+ * number. The defaults must be served. */
+static int is_offered(const struct report_path *path) {
+  sdpa_problem p = {.size = sizeof p, .query_type = path->type};
+  p.batch = p.query_heads = p.kv_heads = p.query_len = p.key_len = p.key_dim = p.value_dim = 1;
+  const sdpa_options options = path_options(path);
+  const sdpa_status status = sdpa_problem_check(&p, &options, NULL, 0);
+  if (status != SDPA_ERROR_UNSUPPORTED || (path->engine == 0 && path->isa == 0))
+    assert_int_equal(status, SDPA_OK);
+  return status == SDPA_OK;
+}
+
+static struct report_path number_to_path(int number) {
+  const int flags = number % FLAGS, choice = number / FLAGS;
+  return (struct report_path){.type = types[choice % TYPES],
+                              .engine = engines[choice / TYPES % ENGINES],
+                              .isa = isas[choice / TYPES / ENGINES],
+                              .threads = flags & 1 ? 2 : 1,
+                              .extras = (flags & 2) != 0,
+                              .planned = (flags & 4) != 0};
+}
+
+int report_path(int i, uint32_t type, struct report_path *path) {
+  enum { ALL = TYPES * ENGINES * ISAS * FLAGS };
+  static struct report_path offered[ALL];
+  static int n; /* 0: not asked yet */
+  for (int number = 0, ask = n == 0; ask && number < ALL; number++) {
+    offered[n] = number_to_path(number);
+    n += is_offered(&offered[n]);
+  }
+  for (int k = 0; k < n; k++)
+    if ((type == 0 || type == offered[k].type) && i-- == 0) {
+      *path = offered[k];
+      return 1;
+    }
+  return 0;
+}
+
+const char *report_path_text(const struct report_path *path) {
+  static char text[120];
+  snprintf(text, sizeof text, "%s, engine %u, isa %u, %d threads, %s, %s",
+           path->type == SDPA_F64 ? "f64" : "f32", (unsigned)path->engine, (unsigned)path->isa,
+           (int)path->threads, path->extras ? "with weights and lse" : "output only",
+           path->planned ? "plan" : "one call");
+  return text;
+}
+
+unsigned char report_memory_fill = 0xFF;
+
+static void *filled_alloc(void *ctx, size_t bytes, size_t alignment) {
+  (void)ctx;
+  void *block = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (block) memset(block, report_memory_fill, bytes);
+  return block;
+}
+
+static void plain_release(void *ctx, void *block, size_t bytes) {
+  (void)ctx;
+  (void)bytes;
+  free(block);
+}
+
+static void assert_ok(const struct report_path *path, sdpa_status status) {
+  if (status != SDPA_OK)
+    fail_msg("status %d (%s) on %s", (int)status, sdpa_status_string(status),
+             report_path_text(path));
+}
+
+void report_execute(const struct report_path *path, const sdpa_problem *problem,
+                    const sdpa_args *args) {
+  sdpa_options options = path_options(path);
+  options.alloc = filled_alloc;
+  options.release = plain_release;
+  if (!path->planned) {
+    assert_ok(path, sdpa_attention(problem, &options, args));
+    return;
+  }
+  sdpa_plan *plan;
+  size_t bytes, alignment;
+  assert_ok(path, sdpa_plan_create(problem, &options, &plan));
+  assert_ok(path, sdpa_plan_workspace(plan, &bytes, &alignment));
+  void *workspace = filled_alloc(NULL, bytes ? bytes : 1, alignment);
+  assert_non_null(workspace);
+  assert_ok(path, sdpa_execute(plan, args, workspace, bytes));
+  free(workspace);
+  sdpa_plan_destroy(plan);
+}

@@ -1,0 +1,131 @@
+/* test_report_coverage.c - that every reported failure of groups a and c has its test or its reason
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reads cases/reports.json in the folder of the shared evidence; skips without it.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report_json.h"
+
+struct entry {
+  const char *id, *reason; /* reason NULL: it has a test */
+};
+
+static const struct entry entries[] = {
+#define REPORT(id, name)      {#id, NULL},
+#define ELSEWHERE(id, reason) {#id, reason},
+#include "report_list.def"
+};
+enum { ENTRIES = sizeof entries / sizeof *entries, MOST_REPORTS = 500 };
+
+struct report {
+  char id[REPORT_JSON_VALUE], group[REPORT_JSON_VALUE];
+};
+
+static void keep_member(void *ctx, int object, const char *name, const char *value) {
+  struct report *reports = ctx;
+  if (object >= MOST_REPORTS) return;
+  if (strcmp(name, "id") == 0) memcpy(reports[object].id, value, strlen(value) + 1);
+  if (strcmp(name, "group") == 0) memcpy(reports[object].group, value, strlen(value) + 1);
+}
+
+/* The file as text, to be freed; NULL if there is none. */
+static char *read_text(const char *path) {
+  FILE *file = fopen(path, "rb");
+  if (!file) return NULL;
+  enum { MOST_BYTES = 1 << 20 };
+  char *text = calloc(MOST_BYTES + 1, 1);
+  assert_non_null(text);
+  const size_t bytes = fread(text, 1, MOST_BYTES, file);
+  fclose(file);
+  assert_true(bytes > 0 && bytes < MOST_BYTES);
+  return text;
+}
+
+static int is_ours(const struct report *report) {
+  return report->group[0] == 'a' || report->group[0] == 'c';
+}
+
+static int count_entries(const char *id) {
+  int n = 0;
+  for (int k = 0; k < ENTRIES; k++) n += strcmp(entries[k].id, id) == 0;
+  return n;
+}
+
+static void test_every_report(void **state) {
+  static struct report reports[MOST_REPORTS];
+  const int n = report_json_read(*state, keep_member, reports);
+  assert_true(n > 0 && n <= MOST_REPORTS);
+  int ours = 0;
+  for (int i = 0; i < n; i++) {
+    assert_true(reports[i].id[0] != '\0' && reports[i].group[0] != '\0');
+    if (!is_ours(&reports[i])) continue;
+    ours++;
+    if (count_entries(reports[i].id) != 1)
+      fail_msg("%s of group %s is %d times in report_list.def, not once", reports[i].id,
+               reports[i].group, count_entries(reports[i].id));
+  }
+  for (int k = 0; k < ENTRIES; k++) {
+    int found = 0;
+    for (int i = 0; i < n; i++)
+      found |= is_ours(&reports[i]) && !strcmp(reports[i].id, entries[k].id);
+    if (!found) fail_msg("%s of report_list.def is no report of groups a or c", entries[k].id);
+    if (entries[k].reason) printf("%s not here: %s\n", entries[k].id, entries[k].reason);
+  }
+  printf("%d reports of groups a and c\n", ours);
+}
+
+static void ignore_member(void *ctx, int object, const char *name, const char *value) {
+  (void)ctx, (void)object, (void)name, (void)value;
+}
+
+/* The reader takes nothing else for such an array: a cut file must not pass as a short one. */
+static void test_reader(void **state) {
+  (void)state;
+  static const char *const wrong[] = {"",
+                                      "[",
+                                      "[]",
+                                      "{}",
+                                      "[{}]",
+                                      "[{\"id\": 1}]",
+                                      "[{\"id\": \"A1\"}",
+                                      "[{\"id\": \"A1\"}] x",
+                                      "[{\"id\": \"A1\"},]",
+                                      "[{\"id\": \"A1\\",
+                                      "[{\"id\": \"A1"};
+  for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
+    assert_int_equal(report_json_read(wrong[k], ignore_member, NULL), -1);
+  static struct report two[MOST_REPORTS];
+  const char *text =
+      " [ {\"id\": \"A\\\"1\", \"group\":\"a\"} , {\"group\": \"b\", \"id\": \"B1\"}]\n";
+  assert_int_equal(report_json_read(text, keep_member, two), 2);
+  assert_string_equal(two[0].id, "A\\\"1");
+  assert_string_equal(two[1].group, "b");
+}
+
+int main(void) {
+  const struct CMUnitTest reader[] = {cmocka_unit_test(test_reader)};
+  const int failed = cmocka_run_group_tests(reader, NULL, NULL);
+  if (failed) return failed;
+  const char *folder = getenv("SDPA_SHARED_DIR");
+  char path[4096];
+  snprintf(path, sizeof path, "%s/cases/reports.json", folder ? folder : "../shared");
+  char *text = read_text(path);
+  if (!text) {
+    printf("skipped: there is no collection of reported failures at %s\n", path);
+    return 77;
+  }
+  const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(test_every_report, text)};
+  const int result = cmocka_run_group_tests(tests, NULL, NULL);
+  free(text);
+  return result;
+}
