@@ -86,7 +86,9 @@ void bench_machine_print(FILE *stream, const struct bench_choice *choice) {
   print_choice(stream, choice);
 
   const int threads = blas_threads();
-  if (threads > 0)
+  if (!blas_is_there())
+    fprintf(stream, "BLAS threads: this build has no BLAS\n");
+  else if (threads > 0)
     fprintf(stream, "BLAS threads: %d\n", threads);
   else
     fprintf(stream, "BLAS threads: this BLAS does not tell\n");

@@ -70,6 +70,12 @@ static int run(const struct bench_args *args) {
   bench_machine_print(args->json ? stderr : stdout, &choice);
   if (args->mode == BENCH_PEAK) return run_peak(args);
   if (args->mode == BENCH_PROBLEMS) return run_problems(args, &choice);
+  if (!blas_is_there()) {
+    fprintf(stderr,
+            "sdpa-bench: this build has no BLAS, whose products the table compares with: name "
+            "problems by --problem or --shapes\n");
+    return EXIT_FAILURE;
+  }
   fputs(bench_table_legend, stdout);
   fflush(stdout);
   return bench_table_run(args->threads) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -296,6 +296,10 @@ void plain_products_describe(const struct plain_products *products, char *text, 
   snprintf(text, text_bytes, "%s, %s", products->scores.call->name, products->output.call->name);
 }
 
+int blas_is_there(void) {
+  return 1;
+}
+
 int blas_threads(void) {
 #ifdef SDPA_BENCH_OPENBLAS_INFO
   return openblas_get_num_threads();

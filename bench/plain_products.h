@@ -4,7 +4,8 @@
  *
  * S = scale Q K^T, then O = S V, over all n x n and all heads, by the fastest way CBLAS offers; no
  * mask and no softmax between them. Head by head, so that the score matrix is one head's, n_q x
- * n_k. plain_products.c is the only file of the bench that includes cblas.h.
+ * n_k. plain_products.c is the only file of the bench that includes cblas.h; a build without a BLAS
+ * has plain_products_none.c in its place, which offers no products.
  */
 #ifndef PLAIN_PRODUCTS_H
 #define PLAIN_PRODUCTS_H
@@ -39,6 +40,9 @@ const void *plain_products_result(const struct plain_products *products, int64_t
 
 /* The calls that were chosen, for people: "gemm NT, gemm NN". */
 void plain_products_describe(const struct plain_products *products, char *text, size_t text_bytes);
+
+/* 0 in a build without a BLAS. */
+int blas_is_there(void);
 
 /* Threads that the BLAS uses, 0 if it does not tell; and sets them, -1 if it cannot be told. */
 int blas_threads(void);

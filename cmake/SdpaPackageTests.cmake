@@ -18,7 +18,10 @@ set(sdpa_consumer_flags "")
 if(SDPA_SANITIZE)
   set(sdpa_consumer_flags "-fsanitize=address,undefined")
 endif()
-list(GET sdpa_blas_link -1 sdpa_blas_library)
+set(sdpa_blas_library "")
+if(SDPA_WITH_BLAS)
+  list(GET sdpa_blas_link -1 sdpa_blas_library)
+endif()
 set(sdpa_stage "${PROJECT_BINARY_DIR}/tests/install/install_stage/moved")
 set(sdpa_pkg_config "")
 if(SDPA_PKG_CONFIG)
@@ -42,7 +45,7 @@ function(sdpa_add_script_test name script)
 SDPA_CXX=${sdpa_cxx};SDPA_SOURCE=${PROJECT_SOURCE_DIR};SDPA_BUILD=${PROJECT_BINARY_DIR};\
 SDPA_CONFIG=$<CONFIG>;SDPA_FLAGS=${sdpa_consumer_flags};SDPA_STAGE=${sdpa_stage};\
 SDPA_VERSION=${PROJECT_VERSION};SDPA_KINDS=${sdpa_kinds};SDPA_PKG_CONFIG=${sdpa_pkg_config};\
-SDPA_BLAS_LIBRARY=${sdpa_blas_library};SDPA_BLAS_VENDOR=${sdpa_bla_vendor};\
+SDPA_WITH_BLAS=${SDPA_WITH_BLAS};SDPA_BLAS_LIBRARY=${sdpa_blas_library};SDPA_BLAS_VENDOR=${sdpa_bla_vendor};\
 SDPA_CBLAS_INCLUDE=${SDPA_CBLAS_INCLUDE_DIR};SDPA_WORK=${CMAKE_CURRENT_BINARY_DIR}/${name}")
 endfunction()
 

@@ -6,7 +6,6 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,38 +112,6 @@ static void a_file_without_problems_is_refused(void **state) {
   bench_args_free(&args);
 }
 
-/* Every file of bench/shapes: batch 1 and 8, and nothing that the library would refuse. */
-static void our_shapes_are_problems_that_are_served(void **state) {
-  DIR *folder = opendir(BENCH_SHAPES);
-  struct dirent *entry;
-  int files = 0;
-  (void)state;
-  assert_non_null(folder);
-  while ((entry = readdir(folder)) != NULL) {
-    char path[4096], message[1024];
-    struct bench_args args = {0};
-    int batches = 0;
-    if (!strstr(entry->d_name, ".txt")) continue;
-    snprintf(path, sizeof path, "%s/%s", BENCH_SHAPES, entry->d_name);
-    if (bench_args_read_shapes(&args, path, message, sizeof message) != 0) fail_msg("%s", message);
-    for (int i = 0; i < args.problems; i++) {
-      const struct bench_choice choice = {0};
-      struct bench_case *c = malloc(sizeof *c);
-      assert_non_null(c);
-      if (bench_case_open(c, args.problem[i], &choice, message, sizeof message) != 0)
-        fail_msg("%s: %s: %s", path, args.problem[i], message);
-      batches |= c->spec.problem.batch == 1 ? 1 : c->spec.problem.batch == 8 ? 2 : 4;
-      bench_case_close(c);
-      free(c);
-    }
-    assert_int_equal(batches, 3);
-    bench_args_free(&args);
-    files++;
-  }
-  closedir(folder);
-  assert_int_equal(files, 5);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(modes_follow_from_options),
@@ -152,7 +119,6 @@ int main(void) {
       cmocka_unit_test(shape_files_have_comments_and_blanks),
       cmocka_unit_test(a_malformed_line_is_named),
       cmocka_unit_test(a_file_without_problems_is_refused),
-      cmocka_unit_test(our_shapes_are_problems_that_are_served),
   };
   return cmocka_run_group_tests_name("bench arguments", tests, NULL, NULL);
 }

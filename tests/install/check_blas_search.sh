@@ -1,6 +1,7 @@
 # check_blas_search.sh CASE: how the build finds its CBLAS (report C12).
 # ctest sets SDPA_BLAS_LIBRARY and SDPA_CBLAS_INCLUDE, the BLAS of this build, and SDPA_BLAS_VENDOR.
 . "$(dirname "$0")/install_lib.sh"
+needs_blas
 build=$SDPA_WORK/build
 fake=$SDPA_WORK/fake
 case $1 in

@@ -32,6 +32,7 @@ static)
   ;;
 static_without_blas)
   # A reason at configure time, not an unknown target at generate time; nothing at all if QUIET.
+  needs_blas
   needs_kind static
   for hide in "-DCMAKE_DISABLE_FIND_PACKAGE_BLAS=ON" \
     "-DCMAKE_FIND_ROOT_PATH=$SDPA_WORK -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY"; do
@@ -68,6 +69,7 @@ both)
   ;;
 without_blas)
   # Who links the shared library needs no BLAS to build, neither asked for by name nor by default.
+  needs_blas
   needs_kind shared
   for request in "REQUIRED" "REQUIRED;COMPONENTS;shared" "REQUIRED;COMPONENTS;shared;OPTIONAL_COMPONENTS;static"; do
     run configure_consumer "$build" "-DREQUEST=$request" -DLINK=sdpa::sdpa -DCMAKE_DISABLE_FIND_PACKAGE_BLAS=ON

@@ -20,6 +20,7 @@ each_compiler() {
 
 case $1 in
 beside_cblas)
+  needs_blas
   # Report C11: beside a BLAS's own enumerators, in either order; so the header defines none of them.
   enums='enum CBLAS_ORDER { CblasRowMajor = 101, CblasColMajor = 102 };
 enum CBLAS_TRANSPOSE { CblasNoTrans = 111 };'

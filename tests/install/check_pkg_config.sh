@@ -61,6 +61,7 @@ fully_static)
   needs_kind static
   test -z "$SDPA_FLAGS" || skip "sanitizers do not link statically"
   printf 'void cblas_sgemm(void);\nint main(void) { cblas_sgemm(); return 0; }\n' >"$SDPA_WORK/blas.c"
+  test "$SDPA_WITH_BLAS" = ON || printf 'int main(void) { return 0; }\n' >"$SDPA_WORK/blas.c"
   # shellcheck disable=SC2046
   "$SDPA_CC" -static "$SDPA_WORK/blas.c" -o "$SDPA_WORK/blas" $(names --static --libs | sed 's/-lsdpa//') \
     >"$log" 2>&1 || skip "the BLAS or the C library does not link statically here"

@@ -18,6 +18,7 @@ configure() {
   configure_how=$1
   shift
   "$SDPA_CMAKE" -S "$parent" -B "$build" -G "$SDPA_GENERATOR" -DCMAKE_C_COMPILER="$SDPA_CC" -DHOW="$configure_how" \
+    -DSDPA_WITH_BLAS="$SDPA_WITH_BLAS" \
     -DSDPA_AT="$library" -DCONSUMER_SOURCE="$SDPA_SOURCE/tests/install/consumer/consumer.c" "$@"
 }
 

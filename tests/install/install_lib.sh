@@ -4,6 +4,7 @@
 #   SDPA_FLAGS                                   what a consumer of this build must compile with
 #   SDPA_STAGE                                   the staged install, moved after it was installed
 #   SDPA_VERSION SDPA_KINDS                      of this build; "shared static" or one of them
+#   SDPA_WITH_BLAS                               of this build, ON or OFF
 #   SDPA_WORK                                    a folder for this test alone
 set -eu
 unset CMAKE_PREFIX_PATH PKG_CONFIG_PATH PKG_CONFIG_LIBDIR DESTDIR LD_LIBRARY_PATH CFLAGS CXXFLAGS LDFLAGS 2>/dev/null || :
@@ -67,6 +68,10 @@ needs_kind() {
   esac
 }
 
+needs_blas() {
+  test "$SDPA_WITH_BLAS" = ON || skip "this build has no BLAS (SDPA_WITH_BLAS is OFF)"
+}
+
 # configure_consumer BUILD_DIR [-D...]: the consumer project against the staged install.
 configure_consumer() {
   consumer_build=$1
@@ -94,7 +99,7 @@ configure_library() {
   library_build=$2
   shift 2
   "$SDPA_CMAKE" -S "$library_source" -B "$library_build" -G "$SDPA_GENERATOR" -DCMAKE_C_COMPILER="$SDPA_CC" \
-    -DCMAKE_BUILD_TYPE=Release -DSDPA_BUILD_TESTS=OFF -DSDPA_BUILD_BENCH=OFF -DSDPA_BUILD_DOCS=OFF "$@"
+    -DCMAKE_BUILD_TYPE=Release -DSDPA_WITH_BLAS="$SDPA_WITH_BLAS" -DSDPA_BUILD_TESTS=OFF -DSDPA_BUILD_BENCH=OFF -DSDPA_BUILD_DOCS=OFF "$@"
 }
 
 # copy_source FOLDER: what the library is built from, without tests and documents.

@@ -251,9 +251,11 @@ static int call_all(struct job *job) {
   int wrong = 0;
   for (int k = 0; k < 3; k++) {
     job->options.threads = threads[k];
-    for (job->options.engine = SDPA_ENGINE_AUTO; job->options.engine <= SDPA_ENGINE_BLAS;
-         job->options.engine++)
+    for (uint32_t engine = SDPA_ENGINE_AUTO; engine <= SDPA_ENGINE_TILED; engine++) {
+      if (!is_offered(engine)) continue;
+      job->options.engine = engine;
       wrong += sdpa_attention(&job->problem, &job->options, &job->args) != SDPA_OK;
+    }
   }
   job->options.engine = SDPA_ENGINE_AUTO;
   job->options.threads = -1;

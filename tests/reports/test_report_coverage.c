@@ -1,4 +1,4 @@
-/* test_report_coverage.c - that every reported failure of groups a and c has its test or its reason
+/* test_report_coverage.c - that every reported failure of groups a to c has its test or its reason
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
@@ -21,11 +21,27 @@ struct entry {
 };
 
 static const struct entry entries[] = {
-#define REPORT(id, name)      {#id, NULL},
+#define REPORT(id, name) {#id, NULL},
+#define TIMED(id)
 #define ELSEWHERE(id, reason) {#id, reason},
 #include "report_list.def"
+#undef REPORT
+#undef TIMED
+#undef ELSEWHERE
 };
-enum { ENTRIES = sizeof entries / sizeof *entries, MOST_REPORTS = 500 };
+
+/* Those that lines of the bench show, alone or together with a test. */
+static const char *const timed[] = {
+#define REPORT(id, name)
+#define TIMED(id) #id,
+#define ELSEWHERE(id, reason)
+#include "report_list.def"
+};
+enum {
+  ENTRIES = sizeof entries / sizeof *entries,
+  TIMED_ENTRIES = sizeof timed / sizeof *timed,
+  MOST_REPORTS = 500
+};
 
 struct report {
   char id[REPORT_JSON_VALUE], group[REPORT_JSON_VALUE];
@@ -52,13 +68,53 @@ static char *read_text(const char *path) {
 }
 
 static int is_ours(const struct report *report) {
-  return report->group[0] == 'a' || report->group[0] == 'c';
+  return report->group[0] >= 'a' && report->group[0] <= 'c';
 }
 
 static int count_entries(const char *id) {
   int n = 0;
   for (int k = 0; k < ENTRIES; k++) n += strcmp(entries[k].id, id) == 0;
   return n;
+}
+
+static int count_timed(const char *id) {
+  int n = 0;
+  for (int k = 0; k < TIMED_ENTRIES; k++) n += strcmp(timed[k], id) == 0;
+  return n;
+}
+
+static int is_report(const struct report *reports, int n, const char *id) {
+  for (int i = 0; i < n; i++)
+    if (is_ours(&reports[i]) && strcmp(reports[i].id, id) == 0) return 1;
+  return 0;
+}
+
+/* Whether the file has a comment that begins with the id and a colon, and a problem below it before
+ * the next such comment. */
+static int has_lines(const char *text, const char *id) {
+  char heading[REPORT_JSON_VALUE + 8];
+  const int length = snprintf(heading, sizeof heading, "\n# %s: ", id);
+  const char *at = strstr(text, heading);
+  if (!at) return 0;
+  at += length;
+  while ((at = strchr(at, '\n')) != NULL) {
+    at++;
+    if (*at == 'f') return 1; /* f32:..., f64:... */
+    if (at[0] == '#' && at[1] == ' ' && at[2] == 'B' && strchr("0123456789", at[3])) return 0;
+  }
+  return 0;
+}
+
+static void test_timed(void **state) {
+  (void)state;
+  char *text = read_text(TIMED_LINES);
+  assert_non_null(text);
+  for (int k = 0; k < TIMED_ENTRIES; k++)
+    if (!has_lines(text, timed[k])) fail_msg("%s has no lines in bench/shapes", timed[k]);
+  assert_false(has_lines("\n# B1: x\n# B2: y\nf32:q1\n", "B1"));
+  assert_false(has_lines("\n# B12: x\nf32:q1\n", "B1"));
+  assert_true(has_lines("\n# B1: x\n# of y\nf32:q1\n", "B1"));
+  free(text);
 }
 
 static void test_every_report(void **state) {
@@ -70,18 +126,19 @@ static void test_every_report(void **state) {
     assert_true(reports[i].id[0] != '\0' && reports[i].group[0] != '\0');
     if (!is_ours(&reports[i])) continue;
     ours++;
-    if (count_entries(reports[i].id) != 1)
-      fail_msg("%s of group %s is %d times in report_list.def, not once", reports[i].id,
-               reports[i].group, count_entries(reports[i].id));
+    const int tests = count_entries(reports[i].id), lines = count_timed(reports[i].id);
+    if (tests > 1 || lines > 1 || tests + lines == 0)
+      fail_msg("%s of group %s is %d times in report_list.def and %d times as TIMED, not once",
+               reports[i].id, reports[i].group, tests, lines);
   }
   for (int k = 0; k < ENTRIES; k++) {
-    int found = 0;
-    for (int i = 0; i < n; i++)
-      found |= is_ours(&reports[i]) && !strcmp(reports[i].id, entries[k].id);
-    if (!found) fail_msg("%s of report_list.def is no report of groups a or c", entries[k].id);
+    if (!is_report(reports, n, entries[k].id))
+      fail_msg("%s of report_list.def is no report of groups a to c", entries[k].id);
     if (entries[k].reason) printf("%s not here: %s\n", entries[k].id, entries[k].reason);
   }
-  printf("%d reports of groups a and c\n", ours);
+  for (int k = 0; k < TIMED_ENTRIES; k++)
+    if (!is_report(reports, n, timed[k])) fail_msg("%s of TIMED is no report", timed[k]);
+  printf("%d reports of groups a to c\n", ours);
 }
 
 static void ignore_member(void *ctx, int object, const char *name, const char *value) {
@@ -113,7 +170,7 @@ static void test_reader(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest reader[] = {cmocka_unit_test(test_reader)};
+  const struct CMUnitTest reader[] = {cmocka_unit_test(test_reader), cmocka_unit_test(test_timed)};
   const int failed = cmocka_run_group_tests(reader, NULL, NULL);
   if (failed) return failed;
   const char *folder = getenv("SDPA_SHARED_DIR");

@@ -239,9 +239,23 @@ static void test_longest(void **state) {
   assert_round_trip(&spec);
 }
 
-/* A fifth of the sizes at a block edge or beside it, some 0, and seeds that differ. */
+/* One, two and three vectors of queries, a tile of keys, the rows that engine blas and the keys
+ * that engine tiled take at a time; each with the sizes beside it. */
+static int is_at_edge(int64_t size) {
+  static const int64_t edges[] = {12, 16, 24, 32, 48, 64, 128, 256, 512, 2048, 4096};
+  for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
+    if (size >= edges[i] - 1 && size <= edges[i] + 1) return 1;
+  return 0;
+}
+
+/* A fifth of the sizes at a block edge or beside it, some 0, every key length around one or two
+ * tiles and parts of the keys, and seeds that differ. */
 static void test_random_sizes(void **state) {
   (void)state;
+  static const int64_t lengths[] = {127,  128,  129,  255,  256,  257,
+                                    2047, 2048, 2049, 4095, 4096, 4097};
+  enum { LENGTHS = sizeof lengths / sizeof *lengths };
+  int64_t seen[LENGTHS] = {0};
   int64_t at_edge = 0, zero = 0, sizes = 0, different = 0;
   struct problem_spec spec, last;
   memset(&last, 0, sizeof last);
@@ -251,15 +265,16 @@ static void test_random_sizes(void **state) {
                              spec.problem.value_dim};
     for (int i = 0; i < 4; i++, sizes++) {
       zero += size[i] == 0;
-      for (int64_t edge = 16; edge <= 512; edge *= 2)
-        at_edge += size[i] >= edge - 1 && size[i] <= edge + 1;
+      at_edge += is_at_edge(size[i]);
     }
+    for (int k = 0; k < LENGTHS; k++) seen[k] += spec.problem.key_len == lengths[k];
     last.seed = spec.seed;
     different += memcmp(&spec, &last, sizeof spec) != 0;
   }
   assert_true(5 * at_edge >= sizes);
   assert_true(100 * zero >= sizes);
   assert_int_equal(different, 5000);
+  for (int k = 0; k < LENGTHS; k++) assert_true(seen[k] > 0);
 }
 
 int main(void) {
