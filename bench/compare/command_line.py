@@ -38,7 +38,7 @@ _seconds.__name__ = "number of seconds"
 
 
 def _parser():
-    parser = argparse.ArgumentParser(prog="bench/compare/run", description=ABOUT, allow_abbrev=False)
+    parser = argparse.ArgumentParser(prog="bench/compare/run", usage="%(prog)s [option...]", description=ABOUT, allow_abbrev=False)
     add = parser.add_argument
     add("--library", type=Path, metavar="PATH", help="libsdpa.so, or the build folder that holds it")
     add(
