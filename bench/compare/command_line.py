@@ -38,9 +38,16 @@ _seconds.__name__ = "number of seconds"
 
 
 def _parser():
-    parser = argparse.ArgumentParser(prog="bench/compare/run", usage="%(prog)s [option...]", description=ABOUT, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog="bench/compare/run",
+        usage="%(prog)s [option...]",
+        description=ABOUT,
+        allow_abbrev=False,
+    )
     add = parser.add_argument
-    add("--library", type=Path, metavar="PATH", help="libsdpa.so, or the build folder that holds it")
+    add(
+        "--library", type=Path, metavar="PATH", help="libsdpa.so, or the build folder that holds it"
+    )
     add(
         "--threads",
         type=_thread_counts,
@@ -48,10 +55,16 @@ def _parser():
         metavar="LIST",
         help="thread counts, each in a process of its own (default 1,2)",
     )
-    add("--seconds", type=_seconds, metavar="S", help="time limit a shape (default 10; quick 1)")
+    add("--seconds", type=_seconds, metavar="S", help="time limit a shape (default 8; quick 1)")
     add("--quick", action="store_true", help="some of the shapes, and less time for each")
     add("--peers", metavar="LIST", help=f"of {','.join(PEERS)} (default all)")
-    add("--problem", action="append", default=[], metavar="STRING", help="this shape only; repeatable")
+    add(
+        "--problem",
+        action="append",
+        default=[],
+        metavar="STRING",
+        help="this shape only; repeatable",
+    )
     add("--json", type=Path, metavar="FILE", help="the record (default build/compare.json)")
     add("--list", action="store_true", help="print the shapes and exit")
     add("--bf16", action="store_true", help="reserved for a version that serves bf16")
@@ -67,14 +80,16 @@ def parse(words):
     arguments.peers = list(PEERS) if arguments.peers is None else arguments.peers.split(",")
     for peer in arguments.peers:
         if peer not in PEERS or arguments.peers.count(peer) > 1:
-            parser.error(f"--peers: '{peer}' is unknown or given twice; expected some of {','.join(PEERS)}")
+            parser.error(
+                f"--peers: '{peer}' is unknown or given twice; expected some of {','.join(PEERS)}"
+            )
     known = {shape.problem for shape in shapes.SHAPES}
     for problem in arguments.problem:
         if problem not in known:
             parser.error(f"--problem: '{problem}' is not a shape of this comparison; see --list")
     arguments.shapes = shapes.selected(arguments.quick, arguments.problem)
     if arguments.seconds is None:
-        arguments.seconds = 1.0 if arguments.quick else 10.0
+        arguments.seconds = 1.0 if arguments.quick else 8.0
     if arguments.json is None:
         arguments.json = TREE / "build" / "compare.json"
     if not arguments.list:

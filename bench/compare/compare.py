@@ -14,7 +14,12 @@ import machine
 import table_text
 
 SESSION = Path(__file__).resolve().parent / "session.py"
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "SDPA_NUM_THREADS")
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "SDPA_NUM_THREADS",
+)
 
 
 def session(arguments, threads, take):
@@ -82,8 +87,11 @@ def write(record, path):
 def main():
     arguments = command_line.parse(sys.argv[1:])
     record, complete = run(arguments)
-    write(record, arguments.json)
     results = record["results"]
+    if not results:
+        print("bench/compare/run: nothing was measured; no record is written", file=sys.stderr)
+        return 1
+    write(record, arguments.json)
     peers = {peer: command_line.PEERS[peer] for peer in arguments.peers}
     print(f"\n{table_text.NOTE}\n\n{table_text.closing(results, peers)}")
     print(f"\nwritten: {os.path.relpath(arguments.json)}")

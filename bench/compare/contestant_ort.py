@@ -16,7 +16,9 @@ class OnnxRuntime:
 
     def __init__(self, threads):
         self._threads = threads
-        onnxruntime.set_default_logger_severity(4)  # A refusal is an exception here, not a log line.
+        onnxruntime.set_default_logger_severity(
+            4
+        )  # A refusal is an exception here, not a log line.
 
     def versions(self):
         return {"onnxruntime": onnxruntime.__version__}

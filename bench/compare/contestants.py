@@ -41,7 +41,12 @@ class Sdpa:
 
     def ways(self, inputs):
         output = np.full(inputs.query.shape, np.nan, inputs.query.dtype)
-        tensors = {"query": inputs.query, "key": inputs.key, "value": inputs.value, "output": output}
+        tensors = {
+            "query": inputs.query,
+            "key": inputs.key,
+            "value": inputs.value,
+            "output": output,
+        }
         if inputs.mask is not None:
             tensors["mask"] = inputs.mask.view(np.uint8)
         if inputs.bias is not None:
@@ -88,7 +93,10 @@ class NumPy:
             one = (inputs.query[0, 0], inputs.key[0, 0], inputs.value[0, 0], inputs.added)
             return [Way("one head", lambda: lesson_attention(*one)[0], lambda out: out[None, None])]
         ways = [self._head_by_head(inputs)]
-        if shape.batch * shape.query_heads * shape.query_len * shape.key_len <= self.SCORES_AT_ONCE_MAX:
+        if (
+            shape.batch * shape.query_heads * shape.query_len * shape.key_len
+            <= self.SCORES_AT_ONCE_MAX
+        ):
             ways.append(self._all_at_once(inputs))
         return ways
 
@@ -128,7 +136,7 @@ class PyTorch:
     name, title = "torch", "PyTorch"
 
     def __init__(self, threads):
-        import torch
+        import torch  # noqa: PLC0415 - takes seconds, and may not be asked for
 
         torch.set_num_threads(threads)
         # For good, since entering it takes longer than a small problem.

@@ -13,7 +13,7 @@ DTYPES = {"f64": np.float64, "f32": np.float32}
 
 
 class Inputs:
-    """Arrays [batch][head][row][col], contiguous; mask and bias [row][col]; None where there is none."""
+    """Contiguous [batch][head][row][col]; mask and bias are [row][col], None where there is none."""
 
     def __init__(self, shape, seed=42):
         rng = np.random.default_rng(seed)
@@ -61,8 +61,7 @@ class Inputs:
 
 
 def rows_of_heads(array):
-    """[batch][head][row][col] as contiguous [batch][row][head * col], the way ONNX's older operators
-    take it."""
+    """[batch][head][row][col] as contiguous [batch][row][head * col], as some want it."""
     batch, heads, rows, cols = array.shape
     return np.ascontiguousarray(array.transpose(0, 2, 1, 3)).reshape(batch, rows, heads * cols)
 

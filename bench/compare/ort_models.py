@@ -119,7 +119,9 @@ def _grouped(inputs, how, feeds, total, **more):
         "total_keys": np.array([total], np.int32),
     }
     how = f"GroupQueryAttention, {how}"
-    return Model(how, "GroupQueryAttention", CONTRIB, attributes, feeds, feeds["query"].shape, **more)
+    return Model(
+        how, "GroupQueryAttention", CONTRIB, attributes, feeds, feeds["query"].shape, **more
+    )
 
 
 def _grouped_prefill(inputs):

@@ -29,7 +29,9 @@ def python():
     try:
         venv.create(FOLDER, clear=True, with_pip=True)
     except (subprocess.CalledProcessError, ImportError) as fault:
-        raise CannotInstall("Python's venv is incomplete; on Debian: apt-get install python3-venv") from fault
+        raise CannotInstall(
+            "Python's venv is incomplete; on Debian: apt-get install python3-venv"
+        ) from fault
     pip = [interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     if subprocess.run([*pip, "-r", REQUIREMENTS], check=False).returncode != 0:
         raise CannotInstall("pip could not install the peers; its own message is above")

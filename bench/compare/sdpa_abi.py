@@ -8,7 +8,17 @@ the memory can be measured without a copy; the caller keeps it alive.
 """
 
 import ctypes
-from ctypes import POINTER, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_void_p
+from ctypes import (
+    POINTER,
+    byref,
+    c_char_p,
+    c_double,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_uint32,
+    c_void_p,
+)
 
 OK = 0
 F64, F32 = 1, 2
@@ -25,7 +35,10 @@ class Strides(ctypes.Structure):
 
 class Problem(ctypes.Structure):
     _fields_ = [
-        *((name, c_uint32) for name in ("size", "features", "query_type", "key_type", "value_type")),
+        *(
+            (name, c_uint32)
+            for name in ("size", "features", "query_type", "key_type", "value_type")
+        ),
         *((name, c_uint32) for name in ("output_type", "bias_type", "alignment", "score_stage")),
         ("reserved0", c_uint32),
         *((name, c_int64) for name in ("batch", "query_heads", "kv_heads")),
@@ -41,7 +54,10 @@ class Options(ctypes.Structure):
         *((name, c_uint32) for name in ("size", "engine", "isa", "precision")),
         ("threads", c_int32),
         ("reserved0", c_uint32),
-        *((name, c_void_p) for name in ("parallel_for", "parallel_ctx", "alloc", "release", "alloc_ctx")),
+        *(
+            (name, c_void_p)
+            for name in ("parallel_for", "parallel_ctx", "alloc", "release", "alloc_ctx")
+        ),
     ]
 
 
@@ -49,7 +65,10 @@ class Args(ctypes.Structure):
     _fields_ = [
         *((name, c_uint32) for name in ("size", "reserved0")),
         *((name, c_void_p) for name in TENSORS),
-        *((name, c_void_p) for name in ("alibi_slopes", "sinks", "key_lens", "query_lens", "offsets")),
+        *(
+            (name, c_void_p)
+            for name in ("alibi_slopes", "sinks", "key_lens", "query_lens", "offsets")
+        ),
         *((name, c_void_p) for name in ("weights", "scores", "lse")),
     ]
 
@@ -65,11 +84,11 @@ class Plan:
         self._library = library
         self._plan = c_void_p()
         library.check_problem(problem, options)
-        library.raise_for(library.c.sdpa_plan_create(byref(problem), byref(options), byref(self._plan)))
-        size, alignment = c_size_t(), c_size_t()
         library.raise_for(
-            library.c.sdpa_plan_workspace(self._plan, byref(size), byref(alignment))
+            library.c.sdpa_plan_create(byref(problem), byref(options), byref(self._plan))
         )
+        size, alignment = c_size_t(), c_size_t()
+        library.raise_for(library.c.sdpa_plan_workspace(self._plan, byref(size), byref(alignment)))
         self._block = ctypes.create_string_buffer(size.value + alignment.value)
         start = -(-ctypes.addressof(self._block) // alignment.value) * alignment.value
         self._args = Args(size=ctypes.sizeof(Args), **addresses)
@@ -88,7 +107,7 @@ class Plan:
 
 
 class Library:
-    """A loaded libsdpa. OSError if `path` is not a library, AttributeError if it lacks a function."""
+    """A loaded libsdpa. OSError: `path` is not a library; AttributeError: it lacks a function."""
 
     def __init__(self, path):
         self.c = ctypes.CDLL(str(path))
@@ -155,7 +174,9 @@ class Library:
         ):
             if wanted:
                 problem.features |= feature
-                self.raise_for(self.c.sdpa_problem_broadcast(byref(problem), 2, plane, byref(strides)))
+                self.raise_for(
+                    self.c.sdpa_problem_broadcast(byref(problem), 2, plane, byref(strides))
+                )
         return problem
 
     def options(self, threads):

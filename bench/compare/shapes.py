@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Shape:
-    """One problem. A mask or bias is one [query_len][key_len] matrix for all batch entries and heads."""
+    """One problem. A mask or bias is one [query_len][key_len] matrix for all batches and heads."""
 
     group: str
     query_len: int
@@ -50,7 +50,7 @@ class Shape:
 
     @property
     def rule_pairs(self):
-        """Pairs of query and key of one head that the rules allow; a mask's data may exclude more."""
+        """Pairs of query and key of one head that the rules allow; a mask may exclude more."""
         if not self.causal:
             return self.query_len * self.key_len
         return sum(min(row + 1, self.key_len) for row in range(self.query_len))

@@ -3,15 +3,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Standard library only."""
 
-NOTE = """ratio: time of the peer against libsdpa's, the median over interleaved rounds; above 1: libsdpa is
-faster. ~ not known within 2 %. - the peer has no operator for the shape. WRONG: the results differ."""
+NOTE = """ratio: time of the peer against libsdpa's, the median over interleaved rounds; above 1:
+libsdpa is faster. ~ not known within 2 %. - the peer has no operator for the shape. WRONG: the
+results differ."""
 
 
 def seconds_text(seconds):
-    for unit, factor in (("s", 1), ("ms", 1e3), ("us", 1e6)):
-        if seconds * factor >= 1:
-            break
-    return f"{seconds * factor:.3g} {unit}"
+    if seconds >= 1:
+        return f"{seconds:.3g} s"
+    return f"{1e3 * seconds:.3g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:.3g} us"
 
 
 def ratio_text(entry):
@@ -29,13 +29,19 @@ def is_right(record):
 
 
 def head(peers):
-    return f"{'thr':>3}  {'libsdpa':>9} {'GFLOP/s':>8}  " + "".join(f"{p:>13}" for p in peers) + "  problem"
+    return (
+        f"{'thr':>3}  {'libsdpa':>9} {'GFLOP/s':>8}  "
+        + "".join(f"{p:>13}" for p in peers)
+        + "  problem"
+    )
 
 
 def row(record, peers):
     own = record["results"]["sdpa"]
     cells = "".join(f"{ratio_text(record['results'][peer]):>13}" for peer in peers)
-    fault = "" if record["reference"]["right"] and record["reference"]["repeats"] else "  libsdpa WRONG"
+    fault = (
+        "" if record["reference"]["right"] and record["reference"]["repeats"] else "  libsdpa WRONG"
+    )
     return (
         f"{record['threads']:>3}  {seconds_text(own['median_s']):>9} {own['gflops']:>8.1f}  "
         f"{cells}  {record['problem']}{fault}"
@@ -55,8 +61,9 @@ def closing(records, peers):
             if ratios:
                 ahead = sum(ratio > 1 for ratio, _ in ratios)
                 least, problem = min(ratios)
+                plural = "s" if threads > 1 else ""
                 lines.append(
-                    f"{threads} thread{'s' if threads > 1 else ''}, {title}: libsdpa ahead on {ahead} "
-                    f"of {len(ratios)}, least {least:.2f} on {problem}"
+                    f"{threads} thread{plural}, {title}: libsdpa ahead on {ahead} of "
+                    f"{len(ratios)}, least {least:.2f} on {problem}"
                 )
     return "\n".join(lines)

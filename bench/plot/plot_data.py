@@ -6,13 +6,20 @@
 import json
 import re
 
-CONTESTANTS = {"sdpa": "libsdpa", "onnxruntime": "ONNX Runtime", "torch": "PyTorch", "numpy": "NumPy"}
+CONTESTANTS = {
+    "sdpa": "libsdpa",
+    "onnxruntime": "ONNX Runtime",
+    "torch": "PyTorch",
+    "numpy": "NumPy",
+}
 CURVE = re.compile(r"f32:h8:q(\d+):k\1:d64")
 
 
 def _table(head, rows):
     lines = [head, *([str(cell) if cell is not None else "-" for cell in row] for row in rows)]
-    return "".join(" ".join(f'"{cell}"' if " " in cell else cell for cell in line) + "\n" for line in lines)
+    return "".join(
+        " ".join(f'"{cell}"' if " " in cell else cell for cell in line) + "\n" for line in lines
+    )
 
 
 def thread_counts(record):
@@ -42,7 +49,7 @@ def lines(path):
 
 
 def memory(results):
-    """n, memory of tiled and of blas above the start, of inputs and outputs, of n x n scores in MB."""
+    """n, then MB: tiled and blas above the start, inputs and outputs, n x n scores."""
     by_n = {}
     for result in results:
         n = int(re.search(r":q(\d+):", result["problem"])[1])
