@@ -1,0 +1,168 @@
+# contestants.py - libsdpa, NumPy and PyTorch, ready to be called
+#
+# SPDX-License-Identifier: BSD-3-Clause
+"""A contestant turns inputs into ways: each a call without arguments, and how to read its result.
+
+`ways(inputs)` raises NotServed, with a reason, where a shape is beyond it. Everything that a user
+would do once, outside the loop, is done there and not timed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sdpa_abi
+
+
+class NotServed(Exception):
+    """The contestant has no operator for this problem."""
+
+
+@dataclass(frozen=True)
+class Way:
+    how: str
+    call: Callable[[], Any]
+    read: Callable[[Any], np.ndarray]
+    """What a call returned -> the output, [batch][head][row][col]."""
+
+
+class Sdpa:
+    """A ready plan with its workspace, engine auto: what a program that repeats a problem uses."""
+
+    name, title = "sdpa", "libsdpa"
+
+    def __init__(self, path, threads):
+        self._library = sdpa_abi.Library(path)
+        self._threads = threads
+
+    def versions(self):
+        return {"libsdpa": self._library.version(), "build": self._library.build_info()}
+
+    def ways(self, inputs):
+        output = np.full(inputs.query.shape, np.nan, inputs.query.dtype)
+        tensors = {
+            "query": inputs.query,
+            "key": inputs.key,
+            "value": inputs.value,
+            "output": output,
+        }
+        if inputs.mask is not None:
+            tensors["mask"] = inputs.mask.view(np.uint8)
+        if inputs.bias is not None:
+            tensors["bias"] = inputs.bias
+        addresses = {name: array.ctypes.data for name, array in tensors.items()}
+        plan = self._library.plan(inputs.shape, self._threads, addresses)
+
+        def read(status, owners=(plan, tensors)):
+            self._library.raise_for(status)
+            return owners[1]["output"]
+
+        return [Way(plan.describe(), plan.call, read)]
+
+
+def lesson_attention(query, key, value, added=None):
+    """The lesson's function, for any leading dimensions, and a matrix to add to its scores.
+
+    The lesson divides by np.sqrt(d_k), a float64: NumPy 2 would go on in float64 for float32 data.
+    """
+    scores = query @ key.swapaxes(-1, -2) / query.dtype.type(np.sqrt(key.shape[-1]))
+    if added is not None:
+        scores += added
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return weights @ value, weights
+
+
+class NumPy:
+    """The lesson's function in NumPy's own BLAS: head by head, or on all heads at once."""
+
+    name, title = "numpy", "NumPy"
+    SCORES_AT_ONCE_MAX = 1 << 24
+
+    def __init__(self, threads):
+        del threads  # The environment of the process has told the BLAS.
+
+    def versions(self):
+        blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+        return {"numpy": np.__version__, "numpy's BLAS": f"{blas['name']} {blas['version']}"}
+
+    def ways(self, inputs):
+        shape = inputs.shape
+        if shape.batch * shape.query_heads == 1:
+            one = (inputs.query[0, 0], inputs.key[0, 0], inputs.value[0, 0], inputs.added)
+            return [Way("one head", lambda: lesson_attention(*one)[0], lambda out: out[None, None])]
+        ways = [self._head_by_head(inputs)]
+        if (
+            shape.batch * shape.query_heads * shape.query_len * shape.key_len
+            <= self.SCORES_AT_ONCE_MAX
+        ):
+            ways.append(self._all_at_once(inputs))
+        return ways
+
+    def _head_by_head(self, inputs):
+        shape = inputs.shape
+        heads = [
+            (place, inputs.query[place], inputs.key[kv], inputs.value[kv])
+            for place, kv in (
+                ((batch, head), (batch, head // shape.group_size))
+                for batch in range(shape.batch)
+                for head in range(shape.query_heads)
+            )
+        ]
+        output, added = np.empty_like(inputs.query), inputs.added
+
+        def call():
+            for place, query, key, value in heads:
+                output[place] = lesson_attention(query, key, value, added)[0]
+
+        return Way("head by head", call, lambda _: output)
+
+    def _all_at_once(self, inputs):
+        shape = inputs.shape
+        groups = (shape.batch, shape.kv_heads, shape.group_size, shape.query_len, shape.dim)
+        query = inputs.query.reshape(groups)
+        key, value, added = inputs.key[:, :, None], inputs.value[:, :, None], inputs.added
+        return Way(
+            "all heads at once",
+            lambda: lesson_attention(query, key, value, added)[0],
+            lambda out: out.reshape(inputs.query.shape),
+        )
+
+
+class PyTorch:
+    """torch.nn.functional.scaled_dot_product_attention, in inference mode."""
+
+    name, title = "torch", "PyTorch"
+
+    def __init__(self, threads):
+        import torch  # noqa: PLC0415 - takes seconds, and may not be asked for
+
+        torch.set_num_threads(threads)
+        # For good, since entering it takes longer than a small problem.
+        torch.inference_mode().__enter__()
+        self._torch = torch
+
+    def versions(self):
+        return {"torch": self._torch.__version__}
+
+    def ways(self, inputs):
+        torch = self._torch
+        tensors = [torch.from_numpy(a) for a in (inputs.query, inputs.key, inputs.value)]
+        mask = inputs.mask if inputs.mask is not None else inputs.bias
+        more = {
+            "attn_mask": None if mask is None else torch.from_numpy(mask),
+            "is_causal": inputs.shape.causal,
+            "enable_gqa": inputs.shape.group_size > 1,
+        }
+        attention = torch.nn.functional.scaled_dot_product_attention
+        how = self._backend(tensors, more)
+        return [Way(how, lambda: attention(*tensors, **more), lambda out: out.numpy())]
+
+    def _backend(self, tensors, more):
+        """What PyTorch chooses for the problem; the choice has no public name."""
+        choose = getattr(self._torch, "_fused_sdp_choice", None)
+        if choose is None:
+            return "unknown"
+        backend = self._torch.nn.attention.SDPBackend(choose(*tensors, **more))
+        return {"MATH": "unfused", "FLASH_ATTENTION": "fused"}.get(backend.name, backend.name)

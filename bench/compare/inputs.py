@@ -1,0 +1,72 @@
+# inputs.py - the numbers that every contestant gets
+#
+# SPDX-License-Identifier: BSD-3-Clause
+"""Seeded tensors of a shape. Query, key, value and bias are standard normal; a mask attends with
+probability 1/2, and to key 0 always, so that no row is without a key: there peers differ by design.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+DTYPES = {"f64": np.float64, "f32": np.float32}
+
+
+class Inputs:
+    """Contiguous [batch][head][row][col]; mask and bias are [row][col], None where there is none."""
+
+    def __init__(self, shape, seed=42):
+        rng = np.random.default_rng(seed)
+        dtype = DTYPES[shape.dtype]
+
+        def normal(*size):
+            return rng.standard_normal(size, dtype=dtype)
+
+        rows, keys = shape.query_len, shape.key_len
+        self.shape = shape
+        self.query = normal(shape.batch, shape.query_heads, rows, shape.dim)
+        self.key = normal(shape.batch, shape.kv_heads, keys, shape.dim)
+        self.value = normal(shape.batch, shape.kv_heads, keys, shape.dim)
+        self.mask = self.bias = None
+        if shape.mask:
+            self.mask = rng.random((rows, keys)) < 0.5
+            self.mask[:, 0] = True
+        if shape.bias:
+            self.bias = normal(rows, keys)
+
+    @cached_property
+    def allowed(self):
+        """Which keys a row may see, [row][col]; None: all."""
+        shape = self.shape
+        allowed = self.mask
+        if shape.causal:
+            triangle = np.tri(shape.query_len, shape.key_len, dtype=bool)
+            allowed = triangle if allowed is None else allowed & triangle
+        return allowed
+
+    @cached_property
+    def added(self):
+        """Mask, causal rule and bias as one matrix to add to the scores; None: nothing to add."""
+        if self.allowed is None:
+            return self.bias
+        bias = np.zeros(self.allowed.shape, self.query.dtype) if self.bias is None else self.bias
+        return np.where(self.allowed, bias, np.asarray(-np.inf, self.query.dtype))
+
+    @property
+    def flops(self):
+        """As sdpa-bench counts: both products, of allowed pairs alone."""
+        shape = self.shape
+        pairs = shape.rule_pairs if self.mask is None else int(np.count_nonzero(self.allowed))
+        return 4 * shape.dim * pairs * shape.batch * shape.query_heads
+
+
+def rows_of_heads(array):
+    """[batch][head][row][col] as contiguous [batch][row][head * col], as some want it."""
+    batch, heads, rows, cols = array.shape
+    return np.ascontiguousarray(array.transpose(0, 2, 1, 3)).reshape(batch, rows, heads * cols)
+
+
+def heads_of_rows(array, heads):
+    """The way back, as a view."""
+    batch, rows, width = array.shape
+    return array.reshape(batch, rows, heads, width // heads).transpose(0, 2, 1, 3)

@@ -1,0 +1,190 @@
+# sdpa_abi.py - the C ABI of libsdpa for Python's ctypes
+#
+# SPDX-License-Identifier: BSD-3-Clause
+"""The part of include/sdpa/sdpa.h that a comparison calls, and nothing but the standard library.
+
+The structs are those of the header field by field. Data go in as addresses, so that whatever owns
+the memory can be measured without a copy; the caller keeps it alive.
+"""
+
+import ctypes
+from ctypes import (
+    POINTER,
+    byref,
+    c_char_p,
+    c_double,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_uint32,
+    c_void_p,
+)
+
+OK = 0
+F64, F32 = 1, 2
+LAYOUT_BHSD = 1
+ALIGN_TOP_LEFT = 1
+CAUSAL, MASK, BIAS = 1 << 0, 1 << 3, 1 << 4
+
+TENSORS = ("query", "key", "value", "output", "mask", "bias")
+
+
+class Strides(ctypes.Structure):
+    _fields_ = [(name, c_int64) for name in ("batch", "head", "row", "col")]
+
+
+class Problem(ctypes.Structure):
+    _fields_ = [
+        *(
+            (name, c_uint32)
+            for name in ("size", "features", "query_type", "key_type", "value_type")
+        ),
+        *((name, c_uint32) for name in ("output_type", "bias_type", "alignment", "score_stage")),
+        ("reserved0", c_uint32),
+        *((name, c_int64) for name in ("batch", "query_heads", "kv_heads")),
+        *((name, c_int64) for name in ("query_len", "key_len", "key_dim", "value_dim")),
+        *((name, c_double) for name in ("scale", "softcap")),
+        *((name, c_int64) for name in ("window_left", "window_right", "offset")),
+        *((name, Strides) for name in (*TENSORS, "weights", "scores", "lse")),
+    ]
+
+
+class Options(ctypes.Structure):
+    _fields_ = [
+        *((name, c_uint32) for name in ("size", "engine", "isa", "precision")),
+        ("threads", c_int32),
+        ("reserved0", c_uint32),
+        *(
+            (name, c_void_p)
+            for name in ("parallel_for", "parallel_ctx", "alloc", "release", "alloc_ctx")
+        ),
+    ]
+
+
+class Args(ctypes.Structure):
+    _fields_ = [
+        *((name, c_uint32) for name in ("size", "reserved0")),
+        *((name, c_void_p) for name in TENSORS),
+        *(
+            (name, c_void_p)
+            for name in ("alibi_slopes", "sinks", "key_lens", "query_lens", "offsets")
+        ),
+        *((name, c_void_p) for name in ("weights", "scores", "lse")),
+    ]
+
+
+class SdpaError(Exception):
+    """A call returned another status than SDPA_OK; the text is the library's own sentence."""
+
+
+class Plan:
+    """A plan with its workspace, bound to the data of one call. Keep it while `call` is used."""
+
+    def __init__(self, library, problem, options, addresses):
+        self._library = library
+        self._plan = c_void_p()
+        library.check_problem(problem, options)
+        library.raise_for(
+            library.c.sdpa_plan_create(byref(problem), byref(options), byref(self._plan))
+        )
+        size, alignment = c_size_t(), c_size_t()
+        library.raise_for(library.c.sdpa_plan_workspace(self._plan, byref(size), byref(alignment)))
+        self._block = ctypes.create_string_buffer(size.value + alignment.value)
+        start = -(-ctypes.addressof(self._block) // alignment.value) * alignment.value
+        self._args = Args(size=ctypes.sizeof(Args), **addresses)
+        # Converted once: what is left of a call is one foreign function with four ready arguments.
+        ready = (self._plan, byref(self._args), c_void_p(start), c_size_t(size.value))
+        execute = library.c.sdpa_execute
+        self.call = lambda: execute(*ready)
+
+    def describe(self):
+        text = ctypes.create_string_buffer(1024)
+        self._library.c.sdpa_plan_describe(self._plan, text, len(text))
+        return text.value.decode()
+
+    def __del__(self):
+        self._library.c.sdpa_plan_destroy(self._plan)
+
+
+class Library:
+    """A loaded libsdpa. OSError: `path` is not a library; AttributeError: it lacks a function."""
+
+    def __init__(self, path):
+        self.c = ctypes.CDLL(str(path))
+        for name, result, arguments in (
+            ("sdpa_problem_init", c_int32, (POINTER(Problem), c_size_t)),
+            ("sdpa_problem_layout", c_int32, (POINTER(Problem), c_uint32)),
+            (
+                "sdpa_problem_broadcast",
+                c_int32,
+                (POINTER(Problem), c_int32, POINTER(c_int64), POINTER(Strides)),
+            ),
+            ("sdpa_options_init", c_int32, (POINTER(Options), c_size_t)),
+            (
+                "sdpa_problem_check",
+                c_int32,
+                (POINTER(Problem), POINTER(Options), c_char_p, c_size_t),
+            ),
+            ("sdpa_plan_create", c_int32, (POINTER(Problem), POINTER(Options), POINTER(c_void_p))),
+            ("sdpa_plan_destroy", None, (c_void_p,)),
+            ("sdpa_plan_workspace", c_int32, (c_void_p, POINTER(c_size_t), POINTER(c_size_t))),
+            ("sdpa_plan_describe", c_size_t, (c_void_p, c_char_p, c_size_t)),
+            ("sdpa_execute", c_int32, (c_void_p, POINTER(Args), c_void_p, c_size_t)),
+            ("sdpa_status_string", c_char_p, (c_int32,)),
+            ("sdpa_version_string", c_char_p, ()),
+            ("sdpa_build_info", c_size_t, (c_char_p, c_size_t)),
+        ):
+            function = getattr(self.c, name)
+            function.restype, function.argtypes = result, arguments
+
+    def version(self):
+        return self.c.sdpa_version_string().decode()
+
+    def build_info(self):
+        text = ctypes.create_string_buffer(4096)
+        self.c.sdpa_build_info(text, len(text))
+        return text.value.decode()
+
+    def raise_for(self, status):
+        if status != OK:
+            raise SdpaError(self.c.sdpa_status_string(status).decode())
+
+    def check_problem(self, problem, options):
+        text = ctypes.create_string_buffer(512)
+        if self.c.sdpa_problem_check(byref(problem), byref(options), text, len(text)) != OK:
+            raise SdpaError(text.value.decode())
+
+    def problem(self, shape):
+        """`shape` with contiguous [batch][head][row][col] tensors; mask and bias are [row][col]."""
+        problem = Problem()
+        self.raise_for(self.c.sdpa_problem_init(byref(problem), ctypes.sizeof(problem)))
+        problem.query_type = {"f64": F64, "f32": F32}[shape.dtype]
+        problem.batch = shape.batch
+        problem.query_heads, problem.kv_heads = shape.query_heads, shape.kv_heads
+        problem.query_len, problem.key_len = shape.query_len, shape.key_len
+        problem.key_dim = problem.value_dim = shape.dim
+        if shape.causal:
+            problem.features |= CAUSAL
+            problem.alignment = ALIGN_TOP_LEFT
+        self.raise_for(self.c.sdpa_problem_layout(byref(problem), LAYOUT_BHSD))
+        plane = (c_int64 * 2)(shape.query_len, shape.key_len)
+        for wanted, feature, strides in (
+            (shape.mask, MASK, problem.mask),
+            (shape.bias, BIAS, problem.bias),
+        ):
+            if wanted:
+                problem.features |= feature
+                self.raise_for(
+                    self.c.sdpa_problem_broadcast(byref(problem), 2, plane, byref(strides))
+                )
+        return problem
+
+    def options(self, threads):
+        options = Options()
+        self.raise_for(self.c.sdpa_options_init(byref(options), ctypes.sizeof(options)))
+        options.threads = threads
+        return options
+
+    def plan(self, shape, threads, addresses):
+        """`addresses`: of each tensor that `shape` has, by its name in sdpa_args."""
+        return Plan(self, self.problem(shape), self.options(threads), addresses)

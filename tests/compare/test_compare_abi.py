@@ -1,0 +1,130 @@
+# test_compare_abi.py - the ABI as bench/compare describes it to ctypes, and its problem strings
+#
+# SPDX-License-Identifier: BSD-3-Clause
+import ctypes
+import json
+import os
+import subprocess
+import unittest
+from dataclasses import replace
+
+import compare_support  # noqa: F401 - sets the path
+
+import sdpa_abi
+import shapes
+
+LIBRARY = sdpa_abi.Library(os.environ["SDPA_COMPARE_LIBRARY"])
+BENCH = os.environ["SDPA_COMPARE_BENCH"]
+
+
+class PlanInfo(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_uint32) for name in ("size", "engine", "isa", "precision")),
+        *((name, ctypes.c_int32) for name in ("threads", "key_splits")),
+        *((name, ctypes.c_int64) for name in ("flops", "bytes")),
+    ]
+
+
+def floats(*values):
+    return (ctypes.c_float * len(values))(*values)
+
+
+def run(shape, threads=1, **arrays):
+    """The status of one call on ctypes arrays, and the plan's description."""
+    addresses = {name: ctypes.addressof(array) for name, array in arrays.items()}
+    plan = LIBRARY.plan(shape, threads, addresses)
+    return plan.call(), plan.describe()
+
+
+SMALL = shapes.Shape("test", 2, 3, 2)
+KEYS = floats(1, 0, 0, 1, 1, 1)
+
+
+class Calls(unittest.TestCase):
+    def check(self, shape, value, expected, **more):
+        output = floats(*[float("nan")] * shape.query_len * shape.dim)
+        tensors = {"query": floats(1, 0, 0, 1), "key": KEYS, "value": value, "output": output}
+        status, text = run(shape, **tensors, **more)
+        self.assertEqual(status, sdpa_abi.OK)
+        self.assertIn("engine", text)
+        for got, wanted in zip(output, expected, strict=True):
+            self.assertAlmostEqual(got, wanted, delta=1e-6 * abs(wanted))
+
+    # Scores are 1/sqrt(2) or 0; e = exp(1/sqrt(2)) = 2.0281149816...
+    e = 2.0281149816474726
+
+    def test_plain(self):
+        total = 2 * self.e + 1
+        first = (1 * self.e + 2 + 3 * self.e) / total
+        second = (1 + 2 * self.e + 3 * self.e) / total
+        self.check(SMALL, floats(1, 10, 2, 20, 3, 30), [first, 10 * first, second, 10 * second])
+
+    def test_causal(self):
+        second = (1 + 2 * self.e) / (1 + self.e)
+        expected = [1, 10, second, 10 * second]
+        self.check(replace(SMALL, causal=True), floats(1, 10, 2, 20, 3, 30), expected)
+
+    def test_mask(self):
+        mask = (ctypes.c_uint8 * 6)(0, 1, 0, 1, 0, 0)
+        self.check(
+            replace(SMALL, mask=True), floats(1, 10, 2, 20, 3, 30), [2, 20, 1, 10], mask=mask
+        )
+
+    def test_bias(self):
+        no = float("-inf")
+        bias = floats(no, no, 0.5, no, -3, no)
+        self.check(
+            replace(SMALL, bias=True), floats(1, 10, 2, 20, 3, 30), [3, 30, 2, 20], bias=bias
+        )
+
+    def test_sentence(self):
+        with self.assertRaisesRegex(sdpa_abi.SdpaError, "kv_heads"):
+            LIBRARY.plan(replace(SMALL, query_heads=3, kv_heads=2), 1, {})
+        with self.assertRaisesRegex(sdpa_abi.SdpaError, "threads"):
+            LIBRARY.plan(SMALL, -1, {})
+
+    def test_missing_tensor_is_a_status(self):
+        status, _ = run(SMALL, query=floats(1, 0, 0, 1))
+        self.assertNotEqual(status, sdpa_abi.OK)
+        with self.assertRaises(sdpa_abi.SdpaError):
+            LIBRARY.raise_for(status)
+
+    def test_version(self):
+        self.assertRegex(LIBRARY.version(), r"^\d+\.\d+\.\d+$")
+        self.assertIn(LIBRARY.version(), LIBRARY.build_info())
+
+
+class Structs(unittest.TestCase):
+    def test_sizes_of_0_1(self):
+        # As tests/api/test_struct_sizes.c has them.
+        sizes = [
+            ctypes.sizeof(s) for s in (sdpa_abi.Problem, sdpa_abi.Options, sdpa_abi.Args, PlanInfo)
+        ]
+        self.assertEqual(sizes, [424, 64, 120, 40])
+
+
+class Shapes(unittest.TestCase):
+    def test_plans_count_the_same_work(self):
+        for shape in shapes.SHAPES:
+            plan = LIBRARY.plan(shape, 2, {})
+            info = PlanInfo(size=ctypes.sizeof(PlanInfo))
+            handle = plan._plan  # noqa: SLF001 - the comparison itself has no use for it
+            LIBRARY.raise_for(LIBRARY.c.sdpa_plan_query(handle, ctypes.byref(info)))
+            pairs = shape.rule_pairs * shape.batch * shape.query_heads
+            self.assertEqual(info.flops, 4 * shape.dim * pairs, shape.problem)
+
+    def test_bench_reads_the_strings(self):
+        small = [replace(shape, query_len=3, key_len=5, dim=4) for shape in shapes.SHAPES]
+        problems = sorted({shape.problem for shape in small})
+        self.assertTrue(any("mask@sd" in problem for problem in problems))
+        words = [word for problem in problems for word in ("--problem", problem)]
+        command = [BENCH, "--json", "--threads", "1", "--seconds", "0.01", *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([line["problem"] for line in lines], problems)
+        self.assertTrue(all(line["verified"] for line in lines))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,89 @@
+# test_compare_arguments.py - what bench/compare/run takes and refuses before it installs anything
+#
+# SPDX-License-Identifier: BSD-3-Clause
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from compare_support import SOURCE
+
+import command_line
+import shapes
+
+PROGRAM = SOURCE / "bench" / "compare" / "run"
+
+
+def run(*words):
+    command = [sys.executable, "-B", str(PROGRAM), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+class Refuses(unittest.TestCase):
+    def check(self, *words, says):
+        done = run(*words)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        usage, sentence = done.stderr.splitlines()
+        self.assertTrue(usage.startswith("usage: bench/compare/run"), usage)
+        self.assertIn(says, sentence)
+
+    def test_bf16(self):
+        self.check("--bf16", says="no 16-bit type yet")
+
+    def test_unknown(self):
+        self.check("--frobnicate", says="--frobnicate")
+        self.check("--thread", "1", says="--thread")
+
+    def test_operand(self):
+        self.check("512", says="512")
+
+    def test_threads(self):
+        for text in ("0", "-1", "257", "two", "", "1,1", "1,,2"):
+            self.check(f"--threads={text}", says="--threads")
+
+    def test_seconds(self):
+        for text in ("0", "-1", "nan", "inf", "long"):
+            self.check(f"--seconds={text}", says="--seconds")
+
+    def test_peers(self):
+        for text in ("scipy", "numpy,numpy", ""):
+            self.check(f"--peers={text}", says="--peers")
+
+    def test_problem(self):
+        self.check("--problem", "f32:q1:k1:d1", says="f32:q1:k1:d1")
+
+
+class Takes(unittest.TestCase):
+    def test_help(self):
+        done = run("--help")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(done.stdout.startswith("usage: bench/compare/run"))
+
+    def test_list(self):
+        done = run("--list")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        listed = done.stdout.split()
+        self.assertEqual(listed, [shape.problem for shape in shapes.SHAPES])
+        self.assertEqual(len(set(listed)), len(listed))
+        quick = run("--list", "--quick").stdout.split()
+        self.assertTrue(0 < len(quick) < len(listed))
+        self.assertLessEqual(set(quick), set(listed))
+
+    def test_defaults(self):
+        arguments = command_line.parse(["--list"])
+        self.assertEqual(arguments.threads, [1, 2])
+        self.assertEqual(arguments.peers, ["numpy", "torch", "onnxruntime"])
+        self.assertEqual(
+            (arguments.seconds, command_line.parse(["--list", "--quick"]).seconds), (8.0, 1.0)
+        )
+
+    def test_absent_library(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = run("--library", folder)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("no libsdpa.so in", done.stderr)
+        self.assertIn("cmake --build", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
