@@ -70,7 +70,7 @@ static void NAME(check_unpack)(NAME(tile_unpack_kernel) kernel, struct NAME(stri
   for (int i = 0; i < m.rows; i++)
     for (int t = 0; t < m.cols; t++)
       expected[origin + i * m.row + t * m.col] =
-          factor[i] == 0 ? 0 : tile[t * width + i] * factor[i];
+          factor[i] == 0 ? 0 : tile[t * width + i] * factor[i] + 0; /* a zero is +0 */
   /* of the tile and the factors nothing is touched in lanes from rows on: there may be none */
   const int read = m.rows > 0 && m.cols > 0 ? (m.cols - 1) * width + m.rows : 0;
   const REAL *vt = guarded_place(&guarded_tile[0], where, (size_t)read, sizeof *x, tile);

@@ -154,7 +154,7 @@ static double seconds_of(const struct timed_call *call) {
   return now() - start;
 }
 
-/* The smallest times of calls in turns come within a factor of 1.5 of each other. A machine at work
+/* The smallest times of calls in turns come within a factor of 2 of each other. A machine at work
  * delays single calls; what the report saw slows down every one, several times over. */
 static void check_times(const struct report_case *near, const struct report_case *far,
                         const struct report_path *path) {
@@ -162,9 +162,9 @@ static void check_times(const struct report_case *near, const struct report_case
   double least[2] = {INFINITY, INFINITY};
   timed_call_init(&calls[0], near, path);
   timed_call_init(&calls[1], far, path);
-  for (int i = 0; i < ATTEMPTS && (i < 3 || least[0] > 1.5 * least[1]); i++)
+  for (int i = 0; i < ATTEMPTS && (i < 3 || least[0] > 2 * least[1]); i++)
     for (int k = 0; k < 2; k++) least[k] = fmin(least[k], seconds_of(&calls[k]));
-  if (least[0] > 1.5 * least[1])
+  if (least[0] > 2 * least[1])
     fail_msg("%.3g s with tiny weights, %.3g s with none, on %s", least[0], least[1],
              report_path_text(path));
   for (int k = 0; k < 2; k++)
