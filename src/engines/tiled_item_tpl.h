@@ -108,8 +108,8 @@ static T X(finish_state)(T m, T l, const T *sink, T *lse) {
 }
 
 /* Turns the scores that a row of the caller's weights holds at the keys 0 .. L_k into its weights:
- * exp(scale * x
- * - m) * factor where they are allowed, 0 elsewhere. */
+ * exp(scale * x - m) * factor where they are allowed, 0 elsewhere. A factor that was held above 0 is
+ * nearer to 0. */
 static void X(finish_weights)(const struct X(item) * item, const struct X(head) * head, int64_t row,
                               T m, T factor) {
   const struct sdpai_problem *p = &item->plan->problem;
@@ -127,7 +127,7 @@ static void X(finish_weights)(const struct X(item) * item, const struct X(head) 
       X(set_nan)(head, row, part, x);
     } else {
       head->kernels->row_exp(n, x, item->scale, m, x);
-      head->kernels->row_scale(n, x, factor);
+      head->kernels->row_scale(n, x, factor == SMALLEST ? 0 : factor);
     }
     X(scatter)(n, x, weights + j * col, col);
   }

@@ -290,7 +290,7 @@ static void test_sizes_of_the_blas(void **state) {
 static void test_absent_engine(void **state) {
   (void)state;
   if (api_offers(SDPA_ENGINE_BLAS)) skip();
-  assert_int_equal(judge_on(SDPA_ENGINE_BLAS, api_one_head(1, 1, 1, 1), 0, "engine is 1", ""),
+  assert_int_equal(judge_on(SDPA_ENGINE_BLAS, api_one_head(1, 1, 1, 1), 0, "engine", "1"),
                    SDPA_ERROR_UNSUPPORTED);
 }
 

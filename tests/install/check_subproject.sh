@@ -17,8 +17,8 @@ done
 configure() {
   configure_how=$1
   shift
+  test "$configure_how" = none || set -- "-DSDPA_WITH_BLAS=$SDPA_WITH_BLAS" "$@"
   "$SDPA_CMAKE" -S "$parent" -B "$build" -G "$SDPA_GENERATOR" -DCMAKE_C_COMPILER="$SDPA_CC" -DHOW="$configure_how" \
-    -DSDPA_WITH_BLAS="$SDPA_WITH_BLAS" \
     -DSDPA_AT="$library" -DCONSUMER_SOURCE="$SDPA_SOURCE/tests/install/consumer/consumer.c" "$@"
 }
 

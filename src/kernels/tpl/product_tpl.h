@@ -128,6 +128,10 @@ SDPAI_INLINE void V(product_nn_rows)(const int rows, int64_t n, int64_t k, const
 void KERNEL(product_nn)(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,
                         int64_t ldb, real *c, int64_t ldc) {
   int64_t i = 0;
+  if (k == 0) { /* b may be NULL */
+    for (; i < m; i++)
+      for (int64_t j = 0; j < n; j++) c[i * ldc + j] = 0;
+  }
   for (; m - i >= 4; i += 4)
     V(product_nn_rows)(4, n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
   if (m - i == 3) {
