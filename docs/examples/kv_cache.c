@@ -73,8 +73,7 @@ static sdpa_status make_plan(int64_t capacity, sdpa_plan **plan) {
 
 /* Largest error of one step's output against the formula. */
 static double step_error(float query[HEADS][DIM], const struct cache *keys,
-                         const struct cache *values, int64_t length,
-                         float output[HEADS][DIM]) {
+                         const struct cache *values, int64_t length, float output[HEADS][DIM]) {
   double largest = 0;
   for (int h = 0; h < HEADS; h++) {
     const int kv = h / (HEADS / KV_HEADS);

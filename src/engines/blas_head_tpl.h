@@ -29,24 +29,43 @@ static void X(pack)(int64_t rows, int64_t cols, const T *from, int64_t row_strid
     X(gather)(cols, from + i * row_stride, col_stride, to + i * cols);
 }
 
+/* Keys that some row of the batch entry may attend, or all where raw scores are asked for. Intervals move with the
+ * row, so the first and the last bound them; an end is open where that row attends nothing. */
+static struct sdpai_interval X(batch_keys)(const struct X(blas) * blas) {
+  const struct sdpai_problem *p = &blas->head.plan->problem;
+  const struct sdpai_mask_view *view = &blas->head.view;
+  struct sdpai_interval keys = {0, view->key_len};
+  if (!(p->features & (SDPA_CAUSAL | SDPA_WINDOW)) || X(wants_all_scores)(p) ||
+      view->query_len == 0)
+    return keys;
+  const struct sdpai_interval first = sdpai_mask_interval(view, 0);
+  const struct sdpai_interval last = sdpai_mask_interval(view, view->query_len - 1);
+  if (first.end > first.begin) keys.begin = first.begin;
+  if (last.end > last.begin) keys.end = last.end;
+  return keys;
+}
+
 static void X(prepare_key)(struct X(blas) * blas) {
   const struct sdpai_problem *p = &blas->head.plan->problem;
   blas->key = X(at)(blas->args->key, blas->batch * p->key.batch + blas->kv_head * p->key.head);
   blas->key_row = p->key.row;
   if (blas->head.plan->blas.takes_key) return;
+  const struct sdpai_interval keys = X(batch_keys)(blas);
   T *packed = blas->scratch->key;
-  X(pack)(blas->head.view.key_len, p->key_dim, blas->key, p->key.row, p->key.col, packed);
+  X(pack)
+  (keys.end - keys.begin, p->key_dim, X(at)(blas->key, keys.begin * p->key.row), p->key.row,
+   p->key.col, packed + keys.begin * p->key_dim);
   blas->key = packed;
   blas->key_row = p->key_dim;
 }
 
-/* Marks the keys whose value row is not finite; returns whether there are any. */
-static int X(find_nonfinite)(struct X(blas) * blas) {
+/* Marks those of `keys` whose value row is not finite; returns whether there are any. */
+static int X(find_nonfinite)(struct X(blas) * blas, struct sdpai_interval keys) {
   const struct sdpai_problem *p = &blas->head.plan->problem;
   const sdpa_strides *strides = &p->value;
   uint8_t *nonfinite = blas->scratch->nonfinite;
   int any = 0;
-  for (int64_t j = 0; j < blas->head.view.key_len; j++) {
+  for (int64_t j = keys.begin; j < keys.end; j++) {
     const T *row = blas->value + j * strides->row;
     int finite = 1;
     if (strides->col == 1) {
@@ -66,14 +85,17 @@ static void X(prepare_value)(struct X(blas) * blas) {
       X(at)(blas->args->value, blas->batch * p->value.batch + blas->kv_head * p->value.head);
   blas->value_row = p->value.row;
   blas->value_layout = blas->head.plan->blas.value;
-  blas->value_nonfinite = blas->head.plan->blas.guards_value && X(find_nonfinite)(blas);
+  const struct sdpai_interval keys = X(batch_keys)(blas);
+  blas->value_nonfinite = blas->head.plan->blas.guards_value && X(find_nonfinite)(blas, keys);
   if (blas->head.plan->blas.takes_value && !blas->value_nonfinite) return;
   T *packed = blas->scratch->value;
-  X(pack)(blas->head.view.key_len, p->value_dim, blas->value, p->value.row, p->value.col, packed);
+  X(pack)
+  (keys.end - keys.begin, p->value_dim, X(at)(blas->value, keys.begin * p->value.row), p->value.row,
+   p->value.col, packed + keys.begin * p->value_dim);
   blas->value = packed;
   blas->value_row = p->value_dim;
   blas->value_layout = (struct sdpai_blas_layout){0, sdpai_max(p->value_dim, 1)};
-  for (int64_t j = 0; blas->value_nonfinite && j < blas->head.view.key_len; j++) {
+  for (int64_t j = keys.begin; blas->value_nonfinite && j < keys.end; j++) {
     T *row = packed + j * p->value_dim;
     for (int64_t d = 0; blas->scratch->nonfinite[j] && d < p->value_dim; d++)
       if (!isfinite(row[d])) row[d] = 0;
