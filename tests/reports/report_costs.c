@@ -17,6 +17,12 @@
 
 #include "report_list.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+
 /* ---- B1 ---- */
 
 static struct report_sizes square(int64_t batch, int64_t heads, int64_t len, int64_t dim) {
@@ -286,13 +292,14 @@ void test_B5_peak_memory(void **state) {
     assert_true(bytes <= 64 << 20);
     assert_true(workspace_of(&path, &twice.problem) <= 2 * bytes);
   }
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  print_message("the process's memory is the sanitizer's as well: only workspaces were checked\n");
-#else
+  if (SANITIZED) {
+    print_message(
+        "the process's memory is the sanitizer's as well: only workspaces were checked\n");
+    return;
+  }
   check_peak(16, 1024, 64 << 10);
   check_peak(16, 4096, 64 << 10);
   check_leak();
-#endif
 }
 
 /* ---- B7 ---- */
