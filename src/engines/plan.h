@@ -29,7 +29,8 @@ struct sdpai_tiled_plan {
   int64_t width;  /* query rows of a panel */
   int64_t panels; /* panels of an item */
   int64_t item_rows, items; /* rows of an item; items of a kv head */
-  int64_t super_keys; /* keys that an item's panels share before the next ones: they stay in L2 */
+  int64_t super_keys; /* keys that an item's panels share before the next ones: they stay in L2;
+                         by rows: keys of a tile */
   int64_t splits, split_keys; /* parts of the keys, by query_len and key_len alone */
   uint8_t split_items;        /* each split is an item of its own */
   int32_t slots;              /* items that may run at once */
