@@ -89,29 +89,23 @@ static struct sdpai_part part_at(const struct tiled_run *run, int64_t number) {
 #include "engines/tiled_run_tpl.h"
 #include "engines/tiled_small_tpl.h"
 
-/* Items of a problem with causal or windowed rows differ in their work: those with the most come
- * first. Where heads share a mask or bias, they take turns, so that each part of it is read from
- * memory once. */
+/* Where heads share a mask or bias, they take turns, so that each part of it is read from memory once; else
+ * one head after the other, so that its keys and values are. */
 static int items_outermost(const struct sdpai_problem *p) {
-  return (p->features & (SDPA_CAUSAL | SDPA_WINDOW)) ||
-         ((p->features & SDPA_MASK) && p->mask.head == 0) ||
+  return ((p->features & SDPA_MASK) && p->mask.head == 0) ||
          ((p->features & SDPA_BIAS) && p->bias.head == 0);
 }
 
+/* Of a causal problem's items the last rows have the most to do, so they come first. */
 static struct tiled_index index_of(const struct sdpa_plan *plan, int64_t number, int64_t splits) {
   const struct sdpai_problem *p = &plan->problem;
   const int64_t items = plan->tiled.items, heads = p->batch * p->kv_heads;
+  const int outermost = items_outermost(p);
   struct tiled_index at;
-  int64_t head;
   at.split = number % splits;
   number /= splits;
-  if (items_outermost(p)) {
-    at.item = items - 1 - number / heads;
-    head = number % heads;
-  } else {
-    at.item = number % items;
-    head = number / items;
-  }
+  at.item = items - 1 - (outermost ? number / heads : number % items);
+  const int64_t head = outermost ? number % heads : number / items;
   at.batch = head / p->kv_heads;
   at.kv_head = head % p->kv_heads;
   at.number = head * items + at.item;
@@ -209,7 +203,7 @@ static void cut_rows(const struct sdpa_plan *plan, int32_t threads, struct sdpai
   if (t->by_rows) {
     t->item_rows = sdpai_max(1, rows);
     t->items = 1;
-    t->super_keys = SDPAI_TILE_KEYS;
+    t->super_keys = SDPAI_ROWS_KEYS;
     return;
   }
   const int64_t vector_bytes =
@@ -306,7 +300,7 @@ static void tiled_describe(const struct sdpa_plan *plan, char *text, size_t byte
   const struct sdpai_tiled_plan *t = &plan->tiled;
   if (t->by_rows) {
     sdpai_append(text, bytes, length, "tiles of %d keys for %lld query rows a kv head, by rows",
-                 SDPAI_TILE_KEYS, (long long)t->item_rows);
+                 SDPAI_ROWS_KEYS, (long long)t->item_rows);
   } else {
     sdpai_append(text, bytes, length, "tiles of %d keys by %lld queries, %lld panels an item",
                  SDPAI_TILE_KEYS, (long long)t->width, (long long)t->panels);

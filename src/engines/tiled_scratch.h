@@ -16,6 +16,9 @@
 /* Keys of a tile: scores, weights and output of a panel then fit L1 together at value_dim 64. */
 enum { SDPAI_TILE_KEYS = 128, SDPAI_TILE_WORDS = SDPAI_TILE_KEYS / 32 };
 
+/* Keys of a tile by rows: longer, since K and V stream through it and each start of a stream costs. */
+enum { SDPAI_ROWS_KEYS = 512 };
+
 /* Partial softmax of `item_rows` rows over some of the keys: maxima, sums, and unnormalised outputs
  * by rows. */
 struct sdpai_part {
@@ -35,7 +38,7 @@ struct sdpai_tiled_scratch {
   void *bias;                                    /* [SDPAI_TILE_KEYS][width] */
   void *bias_rows;                               /* [lanes][SDPAI_TILE_KEYS] */
   /* both ways */
-  void *scores;       /* [SDPAI_TILE_KEYS][width]; by rows: [item_rows][SDPAI_TILE_KEYS] */
+  void *scores;       /* [SDPAI_TILE_KEYS][width]; by rows: [item_rows][SDPAI_ROWS_KEYS] */
   void *key, *value;  /* [super_keys][key_dim or value_dim] where packed */
   void *finite_value; /* [SDPAI_TILE_KEYS][value_dim] a tile of V without its non-finite elements */
   uint8_t *

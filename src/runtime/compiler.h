@@ -11,7 +11,8 @@
 #define SDPAI_LIKELY(x)      __builtin_expect(!!(x), 1)
 #define SDPAI_UNLIKELY(x)    __builtin_expect(!!(x), 0)
 #define SDPAI_PRINTF(fmt, a) __attribute__((format(printf, fmt, a)))
-#define SDPAI_PREFETCH(p)    __builtin_prefetch((p), 0, 3) /* for reading, into L2 */
+#define SDPAI_PREFETCH(p)    __builtin_prefetch((p), 0, 3) /* for reading, into L1 */
+#define SDPAI_PREFETCH_L2(p) __builtin_prefetch((p), 0, 2)
 #define SDPAI_UNROLL(n)      SDPAI_PRAGMA_(GCC unroll n)
 #define SDPAI_PRAGMA_(x)     _Pragma(#x)
 #define SDPAI_DESTRUCTOR     __attribute__((destructor))
@@ -22,6 +23,7 @@
 #define SDPAI_UNLIKELY(x) (x)
 #define SDPAI_PRINTF(fmt, a)
 #define SDPAI_PREFETCH(p)
+#define SDPAI_PREFETCH_L2(p)
 #define SDPAI_UNROLL(n)
 #define SDPAI_DESTRUCTOR
 #endif

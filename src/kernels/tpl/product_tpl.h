@@ -4,18 +4,23 @@
  *
  * Template: real_f32.h or real_f64.h and a vec_<isa>.h come first. For few rows of A, as in
  * decoding and in problems too small for a BLAS call: nothing is packed, both matrices are read
- * from their rows once per four rows of A.
+ * from their rows once per four rows of A. Rows of B often come from memory, where the hardware's prefetcher
+ * loses them, so they are asked for PRODUCT_AHEAD bytes before they are read.
  */
+#define PRODUCT_AHEAD  16384
+#define PRODUCT_PASSES 2 /* over B by product_nn at the usual dimensions */
 
 /* rows x keys elements of A B^T, rows * keys <= LANES. Their accumulators are added up together.
  * Rows and keys beyond m and n repeat the last one and are not stored: every element is computed
  * alike, whatever stands beside it, so its bits do not depend on m. */
-SDPAI_INLINE void V(product_nt_group)(const int rows, const int keys, int64_t n, int64_t k,
-                                      const real *a, int64_t lda, const real *b, int64_t ldb,
-                                      real *c, int64_t ldc) {
+SDPAI_INLINE void V(product_nt_group)(const int rows, const int keys, int64_t n, int64_t ahead,
+                                      int64_t k, const real *a, int64_t lda, const real *b,
+                                      int64_t ldb, real *c, int64_t ldc) {
   const real *a_row[LANES], *b_row[LANES];
   for (int u = 0; u < rows; u++) a_row[u] = a + u * lda;
   for (int v = 0; v < keys; v++) b_row[v] = b + (v < n ? v : n - 1) * ldb;
+  for (int64_t v = ahead; v < ahead + keys && v < n; v++)
+    for (int64_t t = 0; t < k; t += 64 / (int64_t)sizeof(real)) SDPAI_PREFETCH_L2(b + v * ldb + t);
   vec acc[LANES];
   SDPAI_UNROLL(16)
   for (int u = 0; u < LANES; u++) acc[u] = V(set1)(0);
@@ -51,8 +56,9 @@ SDPAI_INLINE void V(product_nt_group)(const int rows, const int keys, int64_t n,
 SDPAI_INLINE void V(product_nt_rows)(const int rows, const int keys, int64_t n, int64_t k,
                                      const real *a, int64_t lda, const real *b, int64_t ldb,
                                      real *c, int64_t ldc) {
+  const int64_t ahead = PRODUCT_AHEAD / (k * (int64_t)sizeof(real)) + 1; /* rows */
   for (int64_t j = 0; j < n; j += keys)
-    V(product_nt_group)(rows, keys, n - j, k, a, lda, b + j * ldb, ldb, c + j, ldc);
+    V(product_nt_group)(rows, keys, n - j, ahead, k, a, lda, b + j * ldb, ldb, c + j, ldc);
 }
 
 void KERNEL(product_nt)(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,
@@ -84,7 +90,14 @@ SDPAI_INLINE void V(product_nn_group)(const int rows, const int vectors, int64_t
     SDPAI_UNROLL(4)
     for (int v = 0; v < vectors; v++) acc[u][v] = V(set1)(0);
   }
+  const int64_t ahead =
+      PRODUCT_AHEAD / (vectors * LANES * (int64_t)sizeof(real) + 1) / PRODUCT_PASSES;
   for (int64_t t = 0; t < k; t++, b += ldb, a++) {
+    if (t + ahead < k) {
+      SDPAI_UNROLL(4)
+      for (int v = 0; v < vectors * LANES; v += 64 / (int)sizeof(real))
+        SDPAI_PREFETCH_L2(b + ahead * ldb + v);
+    }
     vec y[4];
     SDPAI_UNROLL(4)
     for (int v = 0; v < vectors; v++) y[v] = V(load)(b + v * LANES);
