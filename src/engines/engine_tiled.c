@@ -203,7 +203,9 @@ static void cut_rows(const struct sdpa_plan *plan, int32_t threads, struct sdpai
   if (t->by_rows) {
     t->item_rows = sdpai_max(1, rows);
     t->items = 1;
-    t->super_keys = SDPAI_ROWS_KEYS;
+    /* no more than there are: small problems keep a workspace that fits the stack */
+    t->super_keys = SDPAI_TILE_KEYS;
+    while (t->super_keys < sdpai_min(SDPAI_ROWS_KEYS, p->key_len)) t->super_keys += SDPAI_TILE_KEYS;
     return;
   }
   const int64_t vector_bytes =
@@ -300,7 +302,7 @@ static void tiled_describe(const struct sdpa_plan *plan, char *text, size_t byte
   const struct sdpai_tiled_plan *t = &plan->tiled;
   if (t->by_rows) {
     sdpai_append(text, bytes, length, "tiles of %d keys for %lld query rows a kv head, by rows",
-                 SDPAI_ROWS_KEYS, (long long)t->item_rows);
+                 (int)t->super_keys, (long long)t->item_rows);
   } else {
     sdpai_append(text, bytes, length, "tiles of %d keys by %lld queries, %lld panels an item",
                  SDPAI_TILE_KEYS, (long long)t->width, (long long)t->panels);

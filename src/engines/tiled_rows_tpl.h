@@ -81,14 +81,14 @@ static void X(add_values)(const struct X(item) * item, struct sdpai_interval til
   struct X(rows) finite = value;
   if (p->features & SDPAI_MASK_FEATURES)
     finite = X(finite_values)(item, n, value, &known, &nonfinite);
-  item->kernels->product_nn(item->rows, dim, n, weights, SDPAI_ROWS_KEYS, finite.data, finite.ld,
-                            sums, dim);
+  item->kernels->product_nn(item->rows, dim, n, weights, item->plan->tiled.super_keys, finite.data,
+                            finite.ld, sums, dim);
   struct sdpai_segment s = {0};
   while (nonfinite && sdpai_next_segment(p, item->kv_head, item->first, item->rows, &s)) {
     struct X(head) head;
     X(item_head)(item, s.head, &head);
     for (int64_t r = 0; r < sdpai_live_rows(&s, item->query_len); r++) X(add_nonfinite_rows)
-    (item, &head, s.row + r, tile, value, weights + (s.lane + r) * SDPAI_ROWS_KEYS,
+    (item, &head, s.row + r, tile, value, weights + (s.lane + r) * item->plan->tiled.super_keys,
      sums + (s.lane + r) * dim);
   }
   for (int64_t r = 0; r < item->rows; r++)
@@ -103,7 +103,7 @@ static void X(run_tile_by_rows)(const struct X(item) * item, struct sdpai_interv
   T *x = item->scratch->scores, *m = part->m, *l = part->l, *alpha = item->scratch->alpha;
   const struct X(rows) key = X(key_rows)(item, tile);
   item->kernels->product_nt(item->rows, n, p->key_dim, item->scratch->query, p->key_dim, key.data,
-                            key.ld, x, SDPAI_ROWS_KEYS);
+                            key.ld, x, item->plan->tiled.super_keys);
   struct sdpai_segment s = {0};
   while (sdpai_next_segment(p, item->kv_head, item->first, item->rows, &s)) {
     struct X(head) head;
@@ -113,10 +113,10 @@ static void X(run_tile_by_rows)(const struct X(item) * item, struct sdpai_interv
       const int64_t at = s.lane + r;
       alpha[at] = 1;
       if (r < live) {
-        alpha[at] = X(softmax_tile_row)(item, &head, s.row + r, tile, x + at * SDPAI_ROWS_KEYS,
-                                        m + at, l + at);
+        alpha[at] = X(softmax_tile_row)(item, &head, s.row + r, tile,
+                                        x + at * item->plan->tiled.super_keys, m + at, l + at);
       } else {
-        X(fill)(n, 0, x + at * SDPAI_ROWS_KEYS, 1);
+        X(fill)(n, 0, x + at * item->plan->tiled.super_keys, 1);
       }
     }
   }
@@ -143,8 +143,9 @@ static void X(run_by_rows)(const struct X(item) * item, const struct sdpai_part 
   X(clear_sums)(part, item->rows);
   X(pack_rows)(item);
   int first = 1;
-  for (int64_t j = item->keys.begin; j < item->keys.end; j += SDPAI_ROWS_KEYS) {
-    const struct sdpai_interval tile = {j, sdpai_min(item->keys.end, j + SDPAI_ROWS_KEYS)};
+  for (int64_t j = item->keys.begin; j < item->keys.end; j += item->plan->tiled.super_keys) {
+    const struct sdpai_interval tile = {
+        j, sdpai_min(item->keys.end, j + item->plan->tiled.super_keys)};
     if (!X(tile_matters)(item, tile)) continue;
     X(run_tile_by_rows)(item, tile, first, part);
     first = 0;

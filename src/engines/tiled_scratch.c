@@ -55,7 +55,7 @@ void sdpai_tiled_carve_slot(const struct sdpa_plan *plan, struct sdpai_arena *ar
   const struct sdpai_tiled_plan *t = &plan->tiled;
   const size_t element = p->element;
   const int guarded = (p->features & SDPAI_MASK_FEATURES) && !(p->features & SDPA_NO_OUTPUT);
-  const int64_t keys = t->by_rows ? SDPAI_ROWS_KEYS : SDPAI_TILE_KEYS;
+  const int64_t keys = t->by_rows ? t->super_keys : SDPAI_TILE_KEYS;
   carve_lanes(plan, arena, s);
   s->scores = take(arena, 1, keys, t->by_rows ? t->item_rows : t->width, 1, element);
   s->key = take(arena, t->packs_key, t->super_keys, p->key_dim, 1, element);

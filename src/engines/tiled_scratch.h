@@ -38,7 +38,7 @@ struct sdpai_tiled_scratch {
   void *bias;                                    /* [SDPAI_TILE_KEYS][width] */
   void *bias_rows;                               /* [lanes][SDPAI_TILE_KEYS] */
   /* both ways */
-  void *scores;       /* [SDPAI_TILE_KEYS][width]; by rows: [item_rows][SDPAI_ROWS_KEYS] */
+  void *scores;       /* [SDPAI_TILE_KEYS][width]; by rows: [item_rows][super_keys] */
   void *key, *value;  /* [super_keys][key_dim or value_dim] where packed */
   void *finite_value; /* [SDPAI_TILE_KEYS][value_dim] a tile of V without its non-finite elements */
   uint8_t *
