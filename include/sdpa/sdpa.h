@@ -234,12 +234,14 @@ enum {
 enum { SDPA_STAGE_SCALED = 1, SDPA_STAGE_SOFTCAPPED = 2, SDPA_STAGE_BIASED = 3 };
 
 /* Algorithms; both serve every option.
- *   TILED  streaming softmax over tiles of keys with the library's own kernels, on several threads:
- * memory does not grow with query_len * key_len. Since 0.2. BLAS   blocks of score rows by the
- * BLAS's matrix product, softmax by the library's kernels, the weighted sum by the BLAS. AUTO BLAS
- * where weights or scores are asked for (the whole matrix is written anyway) or where the library
- * has no SIMD kernels for the CPU or the ISA ceiling; else TILED. Never by a number of threads. In
- * a library without a BLAS always TILED. (In 0.1 always BLAS.) */
+ *
+ *   TILED  streaming softmax over tiles of keys with the library's own kernels, on several
+ *          threads: memory does not grow with query_len * key_len. Since 0.2.
+ *   BLAS   blocks of score rows by the BLAS's matrix product, softmax by the library's kernels,
+ *          the weighted sum by the BLAS.
+ *   AUTO   BLAS where weights or scores are asked for (the whole matrix is written anyway) or where
+ *          the library has no SIMD kernels for the CPU or the ISA ceiling; else TILED. What one of
+ *          them cannot serve goes to the other. Never by a number of threads. In 0.1 always BLAS. */
 enum { SDPA_ENGINE_AUTO = 0, SDPA_ENGINE_BLAS = 1, SDPA_ENGINE_TILED = 2 };
 
 /* Instruction sets: a ceiling for the library's own kernels, not a demand. The best set that CPU

@@ -13,7 +13,7 @@
 enum { ROW_BLOCK = 256, KEY_TILE = 128, KEY_SPLIT = 2048 };
 
 /* Vector lengths of f64 and f32 from SSE to AVX-512, twice and three times those (the query panels
- * of `tiled`, which holds up to half a vector of queries by rows), and a tile of keys. */
+ * of `tiled`, which takes less than a vector of queries by rows), and a tile of keys. */
 static const int64_t library_edges[] = {4, 6, 8, 12, 16, 24, 32, 48, 64, KEY_TILE};
 
 static int one_in(struct numpy_rng *rng, uint64_t n) {
