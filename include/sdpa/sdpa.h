@@ -123,9 +123,10 @@
  *
  * where j runs over the allowed keys, eps is the unit roundoff of the compute type, tiny its
  * smallest normal number, and L the longest chain of additions: on engine tiled the larger of d_k
- * and about 128 + n_k / 128 (512 + n_k / 512 with few queries), on engine blas the BLAS's own. A sink counts as one more key in L and with |sink_h| in the maximum. A weight_j |v_jd| below
- * tiny counts as tiny, since it loses digits; the last term is there because a weight below tiny
- * may be 0.
+ * and about 128 + n_k / 128 (512 + n_k / 512 with few queries), on engine blas the BLAS's own. A
+ * sink counts as one more key in L and with |sink_h| in the maximum. A weight_j |v_jd| below tiny
+ * counts as tiny, since it loses digits; the last term is there because a weight below tiny may be
+ * 0.
  *
  * THE FLOATING-POINT ENVIRONMENT. Every call computes rounding to nearest, with subnormals and with
  * traps masked, and leaves the caller's rounding mode, flush-to-zero settings, traps and exception
