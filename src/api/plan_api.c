@@ -9,6 +9,7 @@
 #include "engines/plan.h"
 #include "problem/dtype.h"
 #include "runtime/arena.h"
+#include "runtime/checked_math.h"
 #include "runtime/fp_env.h"
 
 sdpa_status sdpa_plan_create(const sdpa_problem *problem, const sdpa_options *options,
@@ -52,7 +53,7 @@ sdpa_status sdpa_plan_query(const sdpa_plan *plan, sdpa_plan_info *info) {
   full.precision = plan->options.precision;
   const int tiled = plan->engine->id == SDPA_ENGINE_TILED;
   full.threads = tiled ? plan->tiled.slots : 1;
-  full.key_splits = tiled ? (int32_t)plan->tiled.splits : 1;
+  full.key_splits = tiled ? (int32_t)sdpai_min(plan->tiled.splits, INT32_MAX) : 1;
   full.flops = sdpai_plan_flops(&plan->problem);
   full.bytes = sdpai_plan_bytes(&plan->problem);
   memcpy(info, &full, size < sizeof full ? size : sizeof full);

@@ -37,7 +37,8 @@ struct tiled_run {
   const struct sdpai_args *args;
   char *slots, *parts; /* one after the other */
   int64_t slot_bytes, part_bytes;
-  int joining; /* second phase of split items: parts to results */
+  int64_t splits; /* those that some batch entry has keys in */
+  int joining;    /* second phase of split items: parts to results */
 };
 
 /* Which item. */
@@ -119,7 +120,7 @@ static void run_one(void *arg, int64_t number, int64_t slot) {
   struct sdpai_tiled_scratch scratch;
   sdpai_tiled_carve_slot(run->plan, &arena, &scratch);
   const int apart = t->split_items && !run->joining;
-  const struct tiled_index at = index_of(run->plan, number, apart ? t->splits : 1);
+  const struct tiled_index at = index_of(run->plan, number, apart ? run->splits : 1);
   const int f32 = run->plan->problem.type == SDPA_F32;
   if (!t->split_items) {
     f32 ? run_item_f32(run, &scratch, &at) : run_item_f64(run, &scratch, &at);
@@ -160,7 +161,11 @@ static sdpa_status tiled_run(const struct sdpa_plan *plan, const struct sdpai_ar
   run.part_bytes = t->part_bytes;
   run.parts = run.slots + t->slots * t->slot_bytes;
   const int64_t items = p->batch * p->kv_heads * t->items;
-  int failed = run_items(&run, t->split_items ? items * t->splits : items);
+  int64_t longest = 1;
+  for (int64_t b = 0; t->split_items && b < p->batch; b++)
+    longest = sdpai_max(longest, sdpai_key_length(p, args, b));
+  run.splits = (longest - 1) / t->split_keys + 1;
+  int failed = run_items(&run, t->split_items ? items * run.splits : items);
   if (!failed && t->split_items) {
     run.joining = 1;
     failed = run_items(&run, items);
@@ -292,7 +297,8 @@ static sdpa_status tiled_layout(struct sdpa_plan *plan, struct sdpai_report *rep
                               (p->features & (SDPA_ALIBI | SDPA_BIAS | SDPA_SCORES)) != 0;
   const int64_t items = sdpai_saturating_mul(heads, t->items);
   t->split_items = t->splits > 1 && threads > 1 && items < (int64_t)ITEMS_A_THREAD * threads;
-  t->slots = sdpai_parallel_threads(&parallel, t->split_items ? items * t->splits : items);
+  t->slots = sdpai_parallel_threads(
+      &parallel, t->split_items ? sdpai_saturating_mul(items, t->splits) : items);
   return measure(plan, report);
 }
 

@@ -14,8 +14,8 @@ struct X(tile) {
 
 /* The part of a tile that some lane attends. It begins a multiple of 16 keys after the tile, so
  * that the softmax's sums over even and odd keys stay the same whatever rows share the panel. */
-static struct X(tile) X(trim_tile)(const struct X(panel) * panel, struct X(tile) tile) {
-  const int64_t late = sdpai_max(0, panel->any.begin - tile.keys.begin) & ~(int64_t)15;
+static struct X(tile) X(trim_tile)(const struct X(panel) * panel, int slopes, struct X(tile) tile) {
+  const int64_t late = slopes ? 0 : sdpai_max(0, panel->any.begin - tile.keys.begin) & ~(int64_t)15;
   if (panel->any.end < tile.keys.end) tile.keys.end = panel->any.end;
   if (late > 0 && tile.keys.begin + late < tile.keys.end) {
     tile.keys.begin += late;
@@ -91,7 +91,7 @@ static void X(run_tile)(const struct X(item) * item, const struct X(panel) * pan
   const struct sdpai_tiled_scratch *scratch = item->scratch;
   const int stores = item->args->scores || item->args->weights;
   const struct X(tile) whole = tile;
-  if (!stores) tile = X(trim_tile)(panel, tile);
+  if (!stores) tile = X(trim_tile)(panel, item->args->alibi_slopes != NULL, tile);
   const int64_t n = tile.keys.end - tile.keys.begin;
   if (n <= 0 || (!stores && panel->any.begin >= tile.keys.end)) return;
   const enum X(tile_class) class = X(classify_tile)(item, panel, tile.keys);
@@ -140,13 +140,20 @@ static void X(run_in_lanes)(const struct X(item) * item, const struct sdpai_part
   struct X(panel) panels[MAX_PANELS];
   const int64_t width = item->plan->tiled.width, super = item->plan->tiled.super_keys;
   const int64_t count = (item->rows + width - 1) / width;
+  struct sdpai_interval some = {INT64_MAX, 0};
   for (int64_t i = 0; i < count; i++) {
     panels[i] = X(panel_at)(item, i);
     X(start_panel)(item, &panels[i]);
+    some.begin = sdpai_min(some.begin, panels[i].any.begin);
+    some.end = sdpai_max(some.end, panels[i].any.end);
   }
+  if (item->args->scores || item->args->weights) some = item->keys;
+  const int64_t last = sdpai_min(item->keys.end, some.end);
+  const int64_t late =
+      sdpai_max(0, some.begin - item->keys.begin) / SDPAI_TILE_KEYS * SDPAI_TILE_KEYS;
   uint8_t *known = item->scratch->finite;
-  for (int64_t k = item->keys.begin; k < item->keys.end; k += super) {
-    const struct sdpai_interval keys = {k, sdpai_min(item->keys.end, k + super)};
+  for (int64_t k = sdpai_min(item->keys.begin + late, last); k < last; k += super) {
+    const struct sdpai_interval keys = {k, sdpai_min(last, k + super)};
     const struct X(rows) key = X(key_rows)(item, keys), value = X(value_rows)(item, keys);
     if (known) memset(known, X(UNKNOWN), (size_t)(super / SDPAI_TILE_KEYS));
     for (int64_t i = 0; i < count; i++) {

@@ -91,7 +91,7 @@ static void X(add_values)(const struct X(item) * item, struct sdpai_interval til
     (item, &head, s.row + r, tile, value, weights + (s.lane + r) * item->plan->tiled.super_keys,
      sums + (s.lane + r) * dim);
   }
-  for (int64_t r = 0; r < item->rows; r++)
+  for (int64_t r = 0; !first && r < item->rows; r++)
     for (int64_t d = 0; d < dim; d++)
       o[r * dim + d] = o[r * dim + d] * alpha[r] + sums[r * dim + d];
 }
@@ -127,6 +127,7 @@ static void X(run_tile_by_rows)(const struct X(item) * item, struct sdpai_interv
  * tile counts. */
 static int X(tile_matters)(const struct X(item) * item, struct sdpai_interval tile) {
   const struct sdpai_problem *p = &item->plan->problem;
+  if (item->query_len == 0) return 0;
   if (!(p->features & (SDPA_CAUSAL | SDPA_WINDOW)) || (p->features & (SDPA_SCORES | SDPA_WEIGHTS)))
     return 1;
   struct sdpai_mask_view view;
