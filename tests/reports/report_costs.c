@@ -313,22 +313,33 @@ static int count_tasks(void) {
   return n;
 }
 
-/* OpenMathLib/OpenBLAS#478, OpenMathLib/OpenBLAS#731: threads and locks for products so small that
- * handing them over took far longer than computing them. A hundred thousand small calls start no
- * thread and map no memory. */
-void test_B7_small_calls(void **state) {
-  (void)state;
-  enum { LEN = 4, NUMBERS = LEN * LEN, CALLS = 100000, WARM_UP = 1000 };
+/* KiB by which `calls` small calls let the process's address space grow. */
+static long growth_of_calls(int calls) {
+  enum { LEN = 4, NUMBERS = LEN * LEN };
   static const float numbers[NUMBERS] = {1, 0, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1, 1, 1, 1, 1};
   float output[NUMBERS];
-  int tasks = 0;
-  long kib = 0;
-  for (int i = 0; i < CALLS + WARM_UP; i++) {
-    if (i == 0) tasks = count_tasks();
-    if (i == WARM_UP) kib = status_kib("VmSize");
+  const long kib = status_kib("VmSize");
+  for (int i = 0; i < calls; i++)
     assert_int_equal(
         sdpa_attention_f32(LEN, LEN, LEN, LEN, numbers, numbers, numbers, output, NULL), SDPA_OK);
+  return status_kib("VmSize") - kib;
+}
+
+/* OpenMathLib/OpenBLAS#478, OpenMathLib/OpenBLAS#731: threads and locks for products so small that
+ * handing them over took far longer than computing them. A hundred thousand small calls start no
+ * thread and map no memory. The BLAS's own threads, which start with the process, may map their
+ * malloc arenas (64 MiB and more of address space each) whenever they first run, so one round of
+ * the calls without growth is asked for: calls that map memory do it in every round. */
+void test_B7_small_calls(void **state) {
+  (void)state;
+  enum { CALLS = 100000, WARM_UP = 1000, ROUNDS = 5 };
+  const int tasks = count_tasks();
+  (void)growth_of_calls(WARM_UP);
+  long least = growth_of_calls(CALLS);
+  for (int round = 1; round < ROUNDS && least > 0; round++) {
+    const long growth = growth_of_calls(CALLS);
+    if (growth < least) least = growth;
   }
+  assert_true(least <= 0);
   assert_int_equal(count_tasks(), tasks);
-  assert_int_equal(status_kib("VmSize"), kib);
 }
