@@ -203,6 +203,10 @@ static int is_offered(uint32_t engine) {
  * forever once the size was large enough to use threads. */
 void test_C2_calls_after_fork(void **state) {
   (void)state;
+#if defined(__SANITIZE_ADDRESS__)
+  print_message("skipped: AddressSanitizer's allocator has no fork handlers\n");
+  skip();
+#endif
   char info[512];
   set_blas_threads(2);
   sdpa_build_info(info, sizeof info);

@@ -12,12 +12,6 @@
 
 enum { CALLERS = 8, ROUNDS = 30, SMALL_STACK = 128 * 1024 };
 
-static void skip_under_thread_sanitizer(void) {
-#if defined(__SANITIZE_THREAD__)
-  skip(); /* it does not follow a fork of a process with threads */
-#endif
-}
-
 /* ---- one plan, eight threads ------------------------------------------------------------------
  */
 
@@ -85,50 +79,18 @@ static void test_one_plan(void **state) {
 /* ---- fork -------------------------------------------------------------------------------------
  */
 
-/* AddressSanitizer's allocator does not survive a fork beside threads that allocate (the C library's
- * does), so under it the library gets its memory here. */
-struct own_memory {
-  _Alignas(4096) char bytes[1 << 20];
-};
-#if defined(__SANITIZE_ADDRESS__)
-static void *take_own(void *ctx, size_t bytes, size_t alignment) {
-  return bytes <= sizeof(struct own_memory) && alignment <= 4096 ? ctx : NULL;
-}
-static void give_back(void *ctx, void *block, size_t bytes) {
-  (void)ctx, (void)block, (void)bytes;
-}
-#endif
-static int run_beside_fork(int32_t threads, struct own_memory *memory,
-                           struct threaded_output *out) {
-  sdpa_options options = threaded_options(threads);
-#if defined(__SANITIZE_ADDRESS__)
-  options.alloc = take_own;
-  options.release = give_back;
-  options.alloc_ctx = memory;
-#else
-  (void)memory;
-#endif
-  return threaded_run_with(&options, out);
-}
-
 static int run_in_child(void *arg) {
   static struct threaded_output out;
-  static struct own_memory memory;
   const int32_t *threads = arg;
   for (int i = 0; i < 5; i++)
-    if (!run_beside_fork(*threads, &memory, &out)) return 1;
+    if (!threaded_run(*threads, &out)) return 1;
   return 0;
 }
 
 static _Atomic int32_t stop, rounds, wrong;
-struct runner {
-  struct threaded_output out;
-  struct own_memory memory;
-};
-static void *run_until_stopped(void *arg) {
-  struct runner *runner = arg;
+static void *run_until_stopped(void *out) {
   while (!atomic_load(&stop)) {
-    if (!run_beside_fork(3, &runner->memory, &runner->out)) atomic_fetch_add(&wrong, 1);
+    if (!threaded_run(3, out)) atomic_fetch_add(&wrong, 1);
     atomic_fetch_add(&rounds, 1);
   }
   return NULL;
@@ -137,16 +99,15 @@ static void *run_until_stopped(void *arg) {
 /* Children of a process whose threads are in the middle of calls; they call too. */
 static void test_fork(void **state) {
   (void)state;
-  skip_under_thread_sanitizer();
-  static struct runner runners[2];
-  static struct threaded_output out;
+  skip_if_fork_beside_running_threads_fails();
+  static struct threaded_output outs[2], out;
   pthread_t threads[2];
   int32_t counts[] = {1, 2, 3, 0};
   assert_true(threaded_run(2, &out));
   for (int i = 0; i < 4; i++)
     assert_int_equal(wait_for_child(start_child(run_in_child, &counts[i])), 0);
   for (int i = 0; i < 2; i++)
-    assert_int_equal(pthread_create(&threads[i], NULL, run_until_stopped, &runners[i]), 0);
+    assert_int_equal(pthread_create(&threads[i], NULL, run_until_stopped, &outs[i]), 0);
   assert_true(wait_for(&rounds, 4));
   for (int i = 0; i < 24; i++)
     assert_int_equal(wait_for_child(start_child(run_in_child, &counts[i % 4])), 0);
@@ -170,7 +131,7 @@ static void fork_then_run(void *ctx, int64_t n_tasks, sdpa_task task, void *arg)
 
 static void test_fork_inside_a_call(void **state) {
   (void)state;
-  skip_under_thread_sanitizer();
+  skip_if_fork_with_threads_fails();
   static struct threaded_output out;
   sdpa_options options = threaded_options(3);
   options.parallel_for = fork_then_run;

@@ -103,10 +103,35 @@ int threads_become(int count) {
   return 1;
 }
 
+void skip_if_fork_with_threads_fails(void) {
+#if defined(__SANITIZE_THREAD__)
+  skip();
+#endif
+}
+
+void skip_if_fork_beside_running_threads_fails(void) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  skip();
+#endif
+}
+
+static int is_child;
+
+#if defined(__SANITIZE_ADDRESS__)
+/* LeakSanitizer asks this at exit. It would wait for locks of threads that a child does not have. */
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void) {
+  return is_child;
+}
+#endif
+
 pid_t start_child(int (*function)(void *arg), void *arg) {
   fflush(NULL);
   pid_t child = fork();
-  if (child == 0) exit(function(arg));
+  if (child == 0) {
+    is_child = 1;
+    exit(function(arg));
+  }
   return child;
 }
 

@@ -53,6 +53,13 @@ int count_threads(int *named_sdpa);
  * moment. */
 int threads_become(int count);
 
+/* Skips the test where a sanitizer does not survive its forks. ThreadSanitizer follows no fork of a
+ * process with threads. AddressSanitizer's allocator (as of GCC 12) has no fork handlers: a child
+ * made while other threads allocate, or are only starting, may wait for their locks for ever. The C
+ * library's allocator has them. */
+void skip_if_fork_with_threads_fails(void);
+void skip_if_fork_beside_running_threads_fails(void);
+
 /* A child process that runs function(arg) and exits with its result: by exit(), so that destructors
  * run. Killed after PATIENCE_SECONDS. */
 pid_t start_child(int (*function)(void *arg), void *arg);

@@ -37,12 +37,6 @@ static int pool_works(int32_t threads) {
   return atomic_load(&meeting.late) == 0;
 }
 
-static void skip_under_thread_sanitizer(void) {
-#if defined(__SANITIZE_THREAD__)
-  skip();
-#endif
-}
-
 /* ---- fork ---------------------------------------------------------------------------------------
  */
 
@@ -75,7 +69,7 @@ static int use_pool_and_fork(void *arg) {
 
 static void test_fork_before_first_use(void **state) {
   (void)state;
-  skip_under_thread_sanitizer();
+  skip_if_fork_with_threads_fails();
   assert_int_equal(wait_for_child(start_child(use_pool, NULL)), 0);
   assert_int_equal(wait_for_child(start_child(use_pool_and_fork, NULL)), 0);
   int named;
@@ -85,7 +79,7 @@ static void test_fork_before_first_use(void **state) {
 
 static void test_fork_after_use(void **state) {
   (void)state;
-  skip_under_thread_sanitizer();
+  skip_if_fork_with_threads_fails();
   assert_true(pool_works(3));
   assert_int_equal(wait_for_child(start_child(use_nothing, NULL)), 0);
   assert_int_equal(wait_for_child(start_child(use_pool, NULL)), 0);
@@ -114,7 +108,7 @@ static void fork_in_item(void *arg, int64_t item, int64_t slot) {
 
 static void test_fork_inside_a_job(void **state) {
   (void)state;
-  skip_under_thread_sanitizer();
+  skip_if_fork_with_threads_fails();
   static struct forking forking;
   const struct sdpai_parallel parallel = {.threads = 3};
   counts_init(&forking.counts, 200, 3);
@@ -137,7 +131,7 @@ static void *call_until_stopped(void *arg) {
 /* Whatever the locks of the pool are doing at that moment. */
 static void test_fork_beside_running_jobs(void **state) {
   (void)state;
-  skip_under_thread_sanitizer();
+  skip_if_fork_beside_running_threads_fails();
   pthread_t callers[3];
   for (int i = 0; i < 3; i++)
     assert_int_equal(pthread_create(&callers[i], NULL, call_until_stopped, NULL), 0);
@@ -154,7 +148,7 @@ static void test_fork_beside_running_jobs(void **state) {
 /* A fork that runs no handlers: the child may only end, but end it must. */
 static void test_fork_without_handlers(void **state) {
   (void)state;
-  skip_under_thread_sanitizer();
+  skip_if_fork_with_threads_fails();
   assert_true(pool_works(4));
   pid_t child = _Fork();
   if (child == 0) exit(0);
@@ -281,7 +275,7 @@ static int unload_in_child(void *arg) {
 
 static void test_unload_after_fork(void **state) {
   (void)state;
-  skip_under_thread_sanitizer();
+  skip_if_fork_beside_running_threads_fails();
   struct loaded loaded;
   loaded.module = load(&loaded.sum);
   assert_non_null(loaded.module);
