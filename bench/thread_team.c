@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "runtime/cpu_spread.h"
 #include "timing.h"
 
 struct member {
@@ -24,9 +25,10 @@ struct thread_team {
   int size, started; /* members with a thread: 1 .. started - 1 */
   pthread_mutex_t mutex;
   pthread_cond_t wake, rest;
-  int run, resting, leave; /* under the mutex: runs begun; members that wait for the next */
-  atomic_int ready;        /* awake and waiting for `go` */
-  atomic_int go;           /* the last run that may start */
+  int run, resting, leave;        /* under the mutex: runs begun; members that wait for the next */
+  atomic_int ready;               /* awake and waiting for `go` */
+  atomic_int go;                  /* the last run that may start */
+  struct sdpai_cpu_claims claims; /* as the library's own threads */
   void (*work)(void *arg, int thread);
   void *arg;
   struct member member[];
@@ -35,6 +37,7 @@ struct thread_team {
 /* Waits for all threads of the run, without sleeping: they are about to come, and yields in case
  * there are more threads than CPUs. */
 static void start_together(struct thread_team *team, int run) {
+  sdpai_cpu_claim(&team->claims);
   atomic_fetch_add(&team->ready, 1);
   while (atomic_load(&team->go) != run) sched_yield();
 }
@@ -107,6 +110,7 @@ double thread_team_run(struct thread_team *team, void (*work)(void *arg, int thr
   team->work = work;
   team->arg = arg;
   atomic_store(&team->ready, 0);
+  sdpai_cpu_claims_start(&team->claims);
   const int run = ++team->run;
   pthread_cond_broadcast(&team->wake);
   pthread_mutex_unlock(&team->mutex);

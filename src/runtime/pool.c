@@ -26,6 +26,7 @@
 
 #include "runtime/checked_math.h"
 #include "runtime/compiler.h"
+#include "runtime/cpu_spread.h"
 
 enum {
   SPIN_NANOSECONDS = 20000,
@@ -43,14 +44,20 @@ struct pool {
   _Atomic uint32_t spins; /* the pool does not exceed the CPUs */
   sdpai_task task;
   void *arg;
-  int32_t workers;       /* changed under the mutex */
-  int32_t retry_in;      /* jobs that start no thread, as one failed lately */
-  _Atomic pid_t process; /* whose threads the workers are; 0 before the first */
+  struct sdpai_cpu_claims claims; /* of the job's threads, if the pool does not exceed the CPUs */
+  int32_t workers;                /* changed under the mutex */
+  int32_t retry_in;               /* jobs that start no thread, as one failed lately */
+  _Atomic pid_t process;          /* whose threads the workers are; 0 before the first */
   pthread_mutex_t mutex;
   pthread_cond_t wake; /* workers: a job, or the end */
   pthread_cond_t done; /* the caller: no task is running */
   struct pool *parent; /* the pool that a fork abandoned */
-  pthread_t threads[SDPAI_MAX_THREADS - 1];
+  struct worker {
+    struct pool *pool;
+    pthread_t thread;         /* under the mutex */
+    int is_asleep;            /* under the mutex */
+    struct sdpai_cpu_bed bed; /* under the mutex */
+  } crew[SDPAI_MAX_THREADS - 1];
 };
 
 /* The pool of the process that loaded the library. A forked child makes itself another. */
@@ -132,24 +139,33 @@ static void leave_job(struct pool *pool) {
   }
 }
 
-static void sleep_worker(struct pool *pool) {
+static void sleep_worker(struct worker *worker) {
+  struct pool *pool = worker->pool;
   pthread_mutex_lock(&pool->mutex);
   atomic_fetch_add(&pool->sleepers, 1);
+  sdpai_cpu_lie_down(&worker->bed);
+  worker->is_asleep = 1;
   while (!worker_has_news(pool)) pthread_cond_wait(&pool->wake, &pool->mutex);
+  worker->is_asleep = 0;
+  const struct sdpai_cpu_bed bed = worker->bed;
+  worker->bed.is_moved = 0;
   atomic_fetch_sub(&pool->sleepers, 1);
   pthread_mutex_unlock(&pool->mutex);
+  sdpai_cpu_get_up(&bed);
 }
 
 static void *work_for_pool(void *arg) {
-  struct pool *pool = arg;
+  struct worker *worker = arg;
+  struct pool *pool = worker->pool;
   pthread_setname_np(pthread_self(), "sdpa");
   while (!atomic_load(&pool->stopping)) {
     int64_t task = join_job(pool);
     if (task > 0) {
+      if (atomic_load_explicit(&pool->spins, memory_order_relaxed)) sdpai_cpu_claim(&pool->claims);
       pool->task(pool->arg, task);
       leave_job(pool);
     } else if (!spin(pool, worker_has_news)) {
-      sleep_worker(pool);
+      sleep_worker(worker);
     }
   }
   return NULL;
@@ -173,7 +189,9 @@ static void start_workers(struct pool *pool, int32_t wanted) {
   int error = pthread_attr_setstacksize(&attributes, STACK_BYTES);
   block_signals(&signals);
   while (!error && pool->workers < wanted) {
-    error = pthread_create(&pool->threads[pool->workers], &attributes, work_for_pool, pool);
+    struct worker *worker = &pool->crew[pool->workers];
+    worker->pool = pool;
+    error = pthread_create(&worker->thread, &attributes, work_for_pool, worker);
     if (!error) pool->workers++;
   }
   pthread_sigmask(SIG_SETMASK, &signals, NULL);
@@ -232,10 +250,19 @@ static struct pool *take_pool(void) {
   return pool;
 }
 
+/* Under the mutex. Sleeping workers do not wake on the caller's CPU. */
+static void make_room(struct pool *pool) {
+  for (int32_t i = 0; i < pool->workers; i++)
+    if (pool->crew[i].is_asleep) sdpai_cpu_turn_out(&pool->crew[i].bed, pool->crew[i].thread);
+}
+
 static void open_job(struct pool *pool, int32_t helpers) {
+  const int spreads = atomic_load_explicit(&pool->spins, memory_order_relaxed) != 0;
+  if (spreads) sdpai_cpu_claims_start(&pool->claims);
   atomic_store(&pool->state, (uint32_t)helpers * OPEN_ONE);
   if (atomic_load(&pool->sleepers) == 0) return;
   pthread_mutex_lock(&pool->mutex);
+  if (spreads) make_room(pool);
   uint32_t sleepers = atomic_load(&pool->sleepers);
   uint32_t open = atomic_load(&pool->state) / OPEN_ONE;
   pthread_mutex_unlock(&pool->mutex);
@@ -304,7 +331,7 @@ SDPAI_DESTRUCTOR static void stop_pool(void) {
     int32_t workers = pool->workers;
     pthread_mutex_unlock(&pool->mutex);
     pthread_cond_broadcast(&pool->wake);
-    for (int32_t i = 0; i < workers; i++) pthread_join(pool->threads[i], NULL);
+    for (int32_t i = 0; i < workers; i++) pthread_join(pool->crew[i].thread, NULL);
   }
   /* Never given back: nobody has the pool any more. A thread that has it now, at exit, keeps it. */
   if (atomic_exchange(&busy, 1)) return;
