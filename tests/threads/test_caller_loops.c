@@ -99,40 +99,33 @@ static sdpa_status execute(enum threaded_which which, const sdpa_options *option
   return status;
 }
 
+/* One call of each kind through `loop`, which ends in `expected`. */
+static void execute_through(sdpa_parallel_for loop, sdpa_status expected) {
+  static struct threaded_output out;
+  for (int which = 0; which < THREADED_CALLS; which++) {
+    struct loop_log log = {0, 0};
+    sdpa_options options = threaded_options(THREADS);
+    options.parallel_for = loop;
+    options.parallel_ctx = &log;
+    assert_int_equal(execute((enum threaded_which)which, &options, &out), expected);
+    if (expected == SDPA_OK) assert_true(threaded_is_right((enum threaded_which)which, &out));
+    assert_true(log.calls > 0);
+    assert_in_range(log.most_tasks, 2, THREADS);
+  }
+}
+
 static void test_right_loops(void **state) {
   (void)state;
   static const sdpa_parallel_for loops[] = {serially, backwards, odd_ones_first, a_thread_each};
-  static struct threaded_output out;
-  for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
-    for (int which = 0; which < THREADED_CALLS; which++) {
-      struct loop_log log = {0, 0};
-      sdpa_options options = threaded_options(THREADS);
-      options.parallel_for = loops[i];
-      options.parallel_ctx = &log;
-      assert_int_equal(execute((enum threaded_which)which, &options, &out), SDPA_OK);
-      assert_true(threaded_is_right((enum threaded_which)which, &out));
-      assert_true(log.calls > 0);
-      assert_in_range(log.most_tasks, 2, THREADS);
-    }
-  }
+  for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) execute_through(loops[i], SDPA_OK);
 }
 
 static void test_wrong_loops(void **state) {
   (void)state;
   static const sdpa_parallel_for loops[] = {all_twice, not_at_all, all_but_the_last, one_too_many};
-  static struct threaded_output out;
   for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
-    for (int which = 0; which < THREADED_CALLS; which++) {
-      struct loop_log log = {0, 0};
-      sdpa_options options = threaded_options(THREADS);
-      options.parallel_for = loops[i];
-      options.parallel_ctx = &log;
-      assert_int_equal(execute((enum threaded_which)which, &options, &out), SDPA_ERROR_CALLBACK);
-      assert_true(log.calls > 0);
-      options.parallel_for = backwards;
-      assert_int_equal(execute((enum threaded_which)which, &options, &out), SDPA_OK);
-      assert_true(threaded_is_right((enum threaded_which)which, &out));
-    }
+    execute_through(loops[i], SDPA_ERROR_CALLBACK);
+    execute_through(backwards, SDPA_OK);
   }
 }
 
