@@ -24,7 +24,7 @@ struct sdpai_blas_plan {
 struct sdpai_tiled_plan {
   uint8_t by_rows;                /* few queries: dimensions in lanes, not queries */
   uint8_t small;                  /* tiled_small_tpl.h */
-  uint8_t packs_key, packs_value; /* column stride not 1 */
+  uint8_t packs_key, packs_value; /* column stride not 1, or not of the compute type */
   uint8_t ruled;  /* every score goes through tile_rules or row_scores, which apply the scale */
   int64_t width;  /* query rows of a panel */
   int64_t panels; /* panels of an item */

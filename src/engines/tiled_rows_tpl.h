@@ -13,13 +13,15 @@ static void X(pack_rows)(const struct X(item) * item) {
   T *to = item->scratch->query;
   struct sdpai_segment s = {0};
   while (sdpai_next_segment(p, item->kv_head, item->first, item->rows, &s)) {
-    const T *query =
-        X(at)(item->args->query, item->batch * p->query.batch + s.head * p->query.head);
+    const void *query = sdpai_at(p->types.query, item->args->query,
+                                 item->batch * p->query.batch + s.head * p->query.head);
     const int64_t live = sdpai_live_rows(&s, item->query_len);
     for (int64_t r = 0; r < s.rows; r++) {
       T *row = X(out_at)(to, (s.lane + r) * p->key_dim);
       if (r < live) {
-        X(gather)(p->key_dim, X(at)(query, (s.row + r) * p->query.row), p->query.col, row);
+        X(load_row)
+        (item->plan->kernels, p->types.query, p->key_dim,
+         sdpai_at(p->types.query, query, (s.row + r) * p->query.row), p->query.col, row);
       } else {
         X(fill)(p->key_dim, 0, row, 1);
       }

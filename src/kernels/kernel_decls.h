@@ -14,8 +14,10 @@
 #define SDPAI_KERNEL_NAME(type, op, isa)  SDPAI_KERNEL_NAME_(type, op, isa)
 #define SDPAI_KERNEL_NAME_(type, op, isa) sdpai_##type##_##op##__##isa
 
-#define SDPAI_REAL_f32 float
-#define SDPAI_REAL_f64 double
+#define SDPAI_REAL_f32  float
+#define SDPAI_REAL_f64  double
+#define SDPAI_REAL_bf16 uint16_t
+#define SDPAI_REAL_f16  uint16_t
 
 #define SDPAI_DECLARE_row_max(name, type, real) real name(int64_t n, const real *x, real scale);
 #define SDPAI_DECLARE_row_scores(name, type, real)                                                 \
@@ -62,6 +64,9 @@
 #define SDPAI_DECLARE_tile_values_3(name, type, real) SDPAI_DECLARE_tile_values(name, real)
 #define SDPAI_DECLARE_mask_words(name, type, real)                                                 \
   void name(int64_t n, const uint8_t *mask, int64_t stride, uint32_t *words);
+
+#define SDPAI_DECLARE_row_load(name, type, real)  void name(int64_t n, const real *x, float *out);
+#define SDPAI_DECLARE_row_store(name, type, real) void name(int64_t n, const float *x, real *out);
 
 #define SDPAI_KERNEL(isa, type, op)                                                                \
   SDPAI_DECLARE_##op(SDPAI_KERNEL_NAME(type, op, isa), type, SDPAI_REAL_##type)

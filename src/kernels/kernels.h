@@ -191,12 +191,33 @@ struct sdpai_kernels_f64 {
   void (*mask_words)(int64_t n, const uint8_t *mask, int64_t stride, uint32_t *words);
 };
 
+/* Types that are stored in 16 bits and computed in f32: brain floating point (the upper half of a
+ * float) and IEEE 754's binary16.
+ *
+ * row_load    out[t] = x[t], exactly. A NaN stays one, with its sign and the bits of its fraction;
+ *             one of f16 becomes quiet, one of bf16 is not changed.
+ *
+ * row_store   out[t] = x[t] rounded once, to nearest even: from the middle between the largest
+ *             number and the power of two that would follow it on to infinity, below the smallest normal number
+ *             to multiples of the smallest subnormal one. NaN becomes a quiet NaN with the sign and
+ *             the leading bits of the fraction. */
+struct sdpai_kernels_bf16 {
+  void (*row_load)(int64_t n, const uint16_t *x, float *out);
+  void (*row_store)(int64_t n, const float *x, uint16_t *out);
+};
+struct sdpai_kernels_f16 {
+  void (*row_load)(int64_t n, const uint16_t *x, float *out);
+  void (*row_store)(int64_t n, const float *x, uint16_t *out);
+};
+
 /* All kernels of one ISA. Never partial: what an ISA does not define itself is the generic one. */
 struct sdpai_kernels {
   uint32_t isa;     /* SDPA_ISA_... */
   const char *name; /* "generic", "avx2", "avx512", "neon" */
   struct sdpai_kernels_f32 f32;
   struct sdpai_kernels_f64 f64;
+  struct sdpai_kernels_bf16 bf16;
+  struct sdpai_kernels_f16 f16;
 };
 
 /* The best table at or below `ceiling` that this CPU, the operating system and the environment's

@@ -61,6 +61,7 @@ static int tile_dim(int d) {
 #include "real_test_end.h"
 
 #include "mask_words_cases.h"
+#include "row_convert_cases.h"
 
 #define CHECK_row_max(type, kernel, isa)                                                           \
   check_row_max_##type(kernel);                                                                    \
@@ -106,6 +107,13 @@ static int tile_dim(int d) {
 #define CHECK_mask_words(type, kernel, isa)                                                        \
   check_mask_words(kernel);                                                                        \
   check_mask_words_bits(kernel)
+#define CHECK_row_load(type, kernel, isa)                                                          \
+  check_row_load_values(kernel, &narrow_##type);                                                   \
+  check_row_load_tails(kernel, &narrow_##type)
+#define CHECK_row_store(type, kernel, isa)                                                         \
+  check_row_store_boundaries(kernel, &narrow_##type);                                              \
+  check_row_store_others(kernel, &narrow_##type);                                                  \
+  check_row_store_tails(kernel, &narrow_##type)
 
 #define SDPAI_KERNEL(isa, type, op)                                                                \
   static void test_##type##_##op##__##isa(void **state) {                                          \

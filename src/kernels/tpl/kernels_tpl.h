@@ -1,4 +1,4 @@
-/* kernels_tpl.h - every template, for both types: the kernels of one ISA
+/* kernels_tpl.h - every template, for every type: the kernels of one ISA
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
@@ -17,3 +17,10 @@
 #include "kernels/tpl/type_kernels_tpl.h"
 #include "kernels/tpl/real_f64.h"
 #include "kernels/tpl/type_kernels_tpl.h"
+
+#define KERNEL(op) SDPAI_KERNEL_NAME(bf16, op, SDPAI_KERNEL_ISA)
+#define STORED(op) vf32_##op##_bf16
+#include "kernels/tpl/row_convert_tpl.h"
+#define KERNEL(op) SDPAI_KERNEL_NAME(f16, op, SDPAI_KERNEL_ISA)
+#define STORED(op) vf32_##op##_f16
+#include "kernels/tpl/row_convert_tpl.h"
