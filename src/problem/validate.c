@@ -38,7 +38,8 @@ static int types_follow(const sdpa_problem *p) {
   return (p->key_type | p->value_type | p->output_type | p->bias_type) == 0;
 }
 
-/* f64 does not mix with the others: no tensor is rounded on its way to the arithmetic. */
+/* f64 does not mix with the others: no tensor is rounded on its way to the arithmetic. A bias comes
+ * from where the queries do, or from arithmetic. */
 static sdpa_status check_types(const sdpa_problem *p, struct sdpai_report *report) {
   const struct sdpai_dtype *type = sdpai_dtype(p->query_type);
   if (type && type->offered && types_follow(p)) return SDPA_OK;
@@ -51,7 +52,7 @@ static sdpa_status check_types(const sdpa_problem *p, struct sdpai_report *repor
                 {"value_type", p->value_type, types.value},
                 {"output_type", p->output_type, types.output},
                 {"bias_type", p->bias_type, types.bias}};
-  enum { FIELDS = sizeof fields / sizeof *fields };
+  enum { FIELDS = sizeof fields / sizeof *fields, BIAS = FIELDS - 1 };
   for (int i = 0; i < FIELDS; i++)
     if (!sdpai_dtype(fields[i].id))
       return sdpai_fail(
@@ -60,10 +61,11 @@ static sdpa_status check_types(const sdpa_problem *p, struct sdpai_report *repor
           fields[i].field, (unsigned)fields[i].given, i > 0 ? "0, " : "");
   for (int i = 0; i < FIELDS; i++) {
     type = sdpai_dtype(fields[i].id);
-    if (!type->offered || type->compute != types.compute)
+    const int is_other_bias = i == BIAS && type->id != types.query && type->id != types.compute;
+    if (!type->offered || type->compute != types.compute || is_other_bias)
       return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
                         "%s is %s with query_type %s; this version offers all tensors f64, or each "
-                        "of them f32, bf16 or f16",
+                        "f32, bf16 or f16, but a bias f32 or query_type",
                         fields[i].field, type->name, sdpai_dtype(types.query)->name);
   }
   return SDPA_OK;
