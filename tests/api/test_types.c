@@ -254,11 +254,12 @@ static int is_offered(struct types t) {
   const uint32_t types[] = {t.query, t.key, t.value, t.output, t.bias};
   int f64 = 0;
   for (int i = 0; i < 5; i++) f64 += types[i] == SDPA_F64;
-  return f64 == 0 || f64 == 5;
+  if (f64 > 0) return f64 == 5;
+  return t.bias == SDPA_F32 || t.bias == t.query;
 }
 
-/* All 1024 mixtures: all f64, or each of f32, bf16 and f16. The sentence on every other says what
- * is offered. */
+/* All 1024 mixtures: all f64, or each of f32, bf16 and f16 with a bias in f32 or the query's type.
+ * The sentence on every other says what is offered. */
 static void test_offered(void **state) {
   (void)state;
   FOR_ENGINES(engine) {

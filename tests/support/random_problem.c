@@ -234,7 +234,7 @@ static void draw_types(struct numpy_rng *rng, sdpa_problem *problem) {
     problem->value_type = draw_type(rng);
     problem->output_type = draw_type(rng);
   }
-  if (problem->features & SDPA_BIAS && one_in(rng, 2)) problem->bias_type = draw_type(rng);
+  if (problem->features & SDPA_BIAS && one_in(rng, 2)) problem->bias_type = SDPA_F32;
 }
 
 void random_problem(uint64_t seed, const struct random_problem_options *options,
