@@ -37,6 +37,8 @@ struct sdpai_tiled_scratch {
   uint32_t *words;                               /* [SDPAI_TILE_WORDS][width] */
   void *bias;                                    /* [SDPAI_TILE_KEYS][width] */
   void *bias_rows;                               /* [lanes][SDPAI_TILE_KEYS] */
+  void *query_rows, *output_rows; /* [lanes][key_dim or value_dim] where the caller's are of another
+                                     type */
   /* both ways */
   void *scores;       /* [SDPAI_TILE_KEYS][width]; by rows: [item_rows][super_keys] */
   void *key, *value;  /* [super_keys][key_dim or value_dim] where packed */
