@@ -14,9 +14,8 @@
 #define SDPAI_KERNEL_NAME(type, op, isa)  SDPAI_KERNEL_NAME_(type, op, isa)
 #define SDPAI_KERNEL_NAME_(type, op, isa) sdpai_##type##_##op##__##isa
 
-#define SDPAI_REAL_f32    float
-#define SDPAI_REAL_f64    double
-#define SDPAI_REAL_matrix float
+#define SDPAI_REAL_f32 float
+#define SDPAI_REAL_f64 double
 
 #define SDPAI_DECLARE_row_max(name, type, real) real name(int64_t n, const real *x, real scale);
 #define SDPAI_DECLARE_row_scores(name, type, real)                                                 \
@@ -64,31 +63,32 @@
 #define SDPAI_DECLARE_mask_words(name, type, real)                                                 \
   void name(int64_t n, const uint8_t *mask, int64_t stride, uint32_t *words);
 
-/* "matrix" stands for a type: these kernels take f32 and work in bf16 parts. */
-#define SDPAI_DECLARE_configure(name, type, real) void name(void);
-#define SDPAI_DECLARE_release(name, type, real)   void name(void);
-#define SDPAI_DECLARE_pack_keys(name, type, real)                                                  \
-  int64_t name(int64_t keys, int64_t dim, const real *k, int64_t ldk, int parts, uint16_t *packed, \
+#define SDPAI_DECLARE_configure(name) void name(void);
+#define SDPAI_DECLARE_release(name)   void name(void);
+#define SDPAI_DECLARE_pack_keys(name)                                                              \
+  int64_t name(int64_t keys, int64_t dim, const float *k, int64_t ldk, int parts,                  \
+               uint16_t *packed, uint8_t *unfit);
+#define SDPAI_DECLARE_pack_queries(name)                                                           \
+  int64_t name(int64_t width, int64_t dim, const float *q, int parts, uint16_t *packed,            \
                uint8_t *unfit);
-#define SDPAI_DECLARE_pack_queries(name, type, real)                                               \
-  int64_t name(int64_t width, int64_t dim, const real *q, int parts, uint16_t *packed,             \
-               uint8_t *unfit);
-#define SDPAI_DECLARE_pack_values(name, type, real)                                                \
-  int64_t name(int64_t keys, int64_t dim, const real *v, int64_t ldv, int parts, uint16_t *packed);
-#define SDPAI_DECLARE_pack_weights(name, type, real)                                               \
-  void name(int64_t keys, int64_t width, int64_t lead, const real *p, int parts, uint16_t *packed);
-#define SDPAI_DECLARE_products(name, type, real)                                                   \
+#define SDPAI_DECLARE_pack_values(name)                                                            \
+  int64_t name(int64_t keys, int64_t dim, const float *v, int64_t ldv, int parts, uint16_t *packed);
+#define SDPAI_DECLARE_pack_weights(name)                                                           \
+  void name(int64_t keys, int64_t width, int64_t lead, const float *p, int parts, uint16_t *packed);
+#define SDPAI_DECLARE_products(name)                                                               \
   void name(int64_t keys, int64_t width, int64_t dim, const uint16_t *k, const uint16_t *q,        \
-            struct sdpai_parts parts, real *s);
-#define SDPAI_DECLARE_mask_max(name, type, real)                                                   \
-  void name(int64_t keys, int64_t width, real *s, const uint32_t *words, real *max);
-#define SDPAI_DECLARE_values(name, type, real)                                                     \
+            struct sdpai_parts parts, float *s);
+#define SDPAI_DECLARE_mask_max(name)                                                               \
+  void name(int64_t keys, int64_t width, float *s, const uint32_t *words, float *max);
+#define SDPAI_DECLARE_values(name)                                                                 \
   void name(int64_t keys, int64_t width, int64_t dim, const uint16_t *v, const uint16_t *p,        \
-            struct sdpai_parts parts, real *o, const real *alpha);
+            struct sdpai_parts parts, float *o, const float *alpha);
 
 #define SDPAI_KERNEL(isa, type, op)                                                                \
   SDPAI_DECLARE_##op(SDPAI_KERNEL_NAME(type, op, isa), type, SDPAI_REAL_##type)
+#define SDPAI_MATRIX_KERNEL(isa, op) SDPAI_DECLARE_##op(SDPAI_KERNEL_NAME(matrix, op, isa))
 #include "kernels/kernel_list.def"
 #undef SDPAI_KERNEL
+#undef SDPAI_MATRIX_KERNEL
 
 #endif

@@ -36,7 +36,6 @@ enum {
  * it; a later line of a better ISA overrides. */
 #define CELL(isa, table, type, op) [TABLE_##table].type.op = SDPAI_KERNEL_NAME(type, op, isa),
 #ifdef SDPAI_ARCH_X86
-#define FILL_amx(type, op)    CELL(amx, amx, type, op)
 #define FILL_avx512(type, op) CELL(avx512, avx512, type, op) CELL(avx512, amx, type, op)
 #define FILL_avx2(type, op)                                                                        \
   CELL(avx2, avx2, type, op) CELL(avx2, avx512, type, op) CELL(avx2, amx, type, op)
@@ -48,8 +47,9 @@ enum {
 #else
 #define FILL_BETTER(type, op)
 #endif
-#define FILL_generic(type, op)      CELL(generic, generic, type, op) FILL_BETTER(type, op)
-#define SDPAI_KERNEL(isa, type, op) FILL_##isa(type, op)
+#define FILL_generic(type, op)       CELL(generic, generic, type, op) FILL_BETTER(type, op)
+#define SDPAI_KERNEL(isa, type, op)  FILL_##isa(type, op)
+#define SDPAI_MATRIX_KERNEL(isa, op) CELL(isa, isa, matrix, op)
 
 /* Overriding is the intention here. */
 #if defined(__GNUC__)
