@@ -30,9 +30,15 @@ struct sdpai_parts {
 
 enum { SDPAI_TILE_ROWS = 16, SDPAI_TILE_DEPTH = 32, SDPAI_TILE_ELEMENTS = 512 };
 
-/* n in whole tiles of `size`. */
+/* Tiles of `size` that hold n. */
 static inline int64_t sdpai_tiles(int64_t n, int64_t size) {
   return (n + size - 1) / size;
+}
+
+/* Does x fit? See above. */
+static inline int sdpai_matrix_fits(float x) {
+  const float magnitude = x < 0 ? -x : x;
+  return x == 0 || (magnitude >= 0x1p-40f && magnitude < 0x1p33f);
 }
 
 /* Tiles of a packed operand, from all rows (or columns) to one tile of 16 of them. Keys: [keys /
