@@ -217,6 +217,9 @@ int plain_products_offered(const sdpa_problem *p) {
   const int64_t sizes[] = {p->batch,   p->query_heads, p->query_len,
                            p->key_len, p->key_dim,     p->value_dim};
   if (p->query_type != SDPA_F32 && p->query_type != SDPA_F64) return 0;
+  if (problem_type(p, PROBLEM_KEY) != p->query_type ||
+      problem_type(p, PROBLEM_VALUE) != p->query_type)
+    return 0;
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     if (sizes[i] < 1 || sizes[i] > INT_MAX) return 0;
   }

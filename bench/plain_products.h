@@ -20,8 +20,8 @@ struct plain_products;
 /* Above this the score matrix of a head is not made. */
 #define PLAIN_PRODUCTS_MOST_SCORES ((int64_t)1 << 30)
 
-/* 1 if the products of this problem are worth timing: f32 or f64, not empty, sizes within the
- * BLAS's int, and a score matrix of at most PLAIN_PRODUCTS_MOST_SCORES bytes. */
+/* 1 if the products of this problem are worth timing: Q, K and V all f32 or all f64, since CBLAS
+ * multiplies nothing else; not empty, sizes within the BLAS's int, and a score matrix of at most PLAIN_PRODUCTS_MOST_SCORES bytes. */
 int plain_products_offered(const sdpa_problem *problem);
 
 /* Prepares the products of an offered problem, with contiguous and with transposed copies of its

@@ -1,6 +1,6 @@
 # Per-ISA kernel files: one translation unit an ISA with flags of its own, never -march=native.
 # No LTO on them or on the CPU detection: link-time inlining could move AVX code into baseline functions.
-set(sdpa_flags_avx2 -mavx2 -mfma)
+set(sdpa_flags_avx2 -mavx2 -mfma -mf16c)
 set(sdpa_flags_avx512 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512)
 set(sdpa_flags_amx ${sdpa_flags_avx512} -mamx-tile -mamx-bf16)
 

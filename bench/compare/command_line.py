@@ -65,9 +65,18 @@ def _parser():
         metavar="STRING",
         help="this shape only; repeatable",
     )
-    add("--json", type=Path, metavar="FILE", help="the record (default build/compare.json)")
+    add(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help="the record (default build/compare.json; bf16 build/compare-bf16.json)",
+    )
     add("--list", action="store_true", help="print the shapes and exit")
-    add("--bf16", action="store_true", help="reserved for a version that serves bf16")
+    add(
+        "--bf16",
+        action="store_true",
+        help="the f32 shapes with all tensors in bf16, which of the peers PyTorch alone has on CPUs",
+    )
     return parser
 
 
@@ -75,23 +84,21 @@ def parse(words):
     """The arguments, complete. Leaves with status 2 and a sentence where they are bad."""
     parser = _parser()
     arguments = parser.parse_args(words)
-    if arguments.bf16:
-        parser.error("--bf16: libsdpa serves no 16-bit type yet; there is nothing to compare")
     arguments.peers = list(PEERS) if arguments.peers is None else arguments.peers.split(",")
     for peer in arguments.peers:
         if peer not in PEERS or arguments.peers.count(peer) > 1:
             parser.error(
                 f"--peers: '{peer}' is unknown or given twice; expected some of {','.join(PEERS)}"
             )
-    known = {shape.problem for shape in shapes.SHAPES}
+    known = {shape.problem for shape in shapes.selected(bf16=arguments.bf16)}
     for problem in arguments.problem:
         if problem not in known:
             parser.error(f"--problem: '{problem}' is not a shape of this comparison; see --list")
-    arguments.shapes = shapes.selected(arguments.quick, arguments.problem)
+    arguments.shapes = shapes.selected(arguments.quick, arguments.problem, arguments.bf16)
     if arguments.seconds is None:
         arguments.seconds = 1.0 if arguments.quick else 8.0
     if arguments.json is None:
-        arguments.json = TREE / "build" / "compare.json"
+        arguments.json = TREE / "build" / ("compare-bf16.json" if arguments.bf16 else "compare.json")
     if not arguments.list:
         try:
             arguments.library = find_library(arguments.library)

@@ -40,23 +40,19 @@ class Sdpa:
         return {"libsdpa": self._library.version(), "build": self._library.build_info()}
 
     def ways(self, inputs):
-        output = np.full(inputs.query.shape, np.nan, inputs.query.dtype)
-        tensors = {
-            "query": inputs.query,
-            "key": inputs.key,
-            "value": inputs.value,
-            "output": output,
-        }
+        tensors = {name: inputs.stored(getattr(inputs, name)) for name in ("query", "key", "value")}
+        tensors["output"] = np.empty_like(tensors["query"])
+        tensors["output"].view(np.uint8).fill(0xFF)  # NaN in every type
         if inputs.mask is not None:
             tensors["mask"] = inputs.mask.view(np.uint8)
         if inputs.bias is not None:
-            tensors["bias"] = inputs.bias
+            tensors["bias"] = inputs.stored(inputs.bias)
         addresses = {name: array.ctypes.data for name, array in tensors.items()}
         plan = self._library.plan(inputs.shape, self._threads, addresses)
 
         def read(status, owners=(plan, tensors)):
             self._library.raise_for(status)
-            return owners[1]["output"]
+            return inputs.numbers(owners[1]["output"])
 
         return [Way(plan.describe(), plan.call, read)]
 
@@ -89,6 +85,8 @@ class NumPy:
 
     def ways(self, inputs):
         shape = inputs.shape
+        if shape.dtype == "bf16":
+            raise NotServed("NumPy has no bf16")
         if shape.batch * shape.query_heads == 1:
             one = (inputs.query[0, 0], inputs.key[0, 0], inputs.value[0, 0], inputs.added)
             return [Way("one head", lambda: lesson_attention(*one)[0], lambda out: out[None, None])]
@@ -148,16 +146,28 @@ class PyTorch:
 
     def ways(self, inputs):
         torch = self._torch
-        tensors = [torch.from_numpy(a) for a in (inputs.query, inputs.key, inputs.value)]
-        mask = inputs.mask if inputs.mask is not None else inputs.bias
+        tensors = [self._tensor(inputs, a) for a in (inputs.query, inputs.key, inputs.value)]
+        mask = None
+        if inputs.mask is not None:
+            mask = torch.from_numpy(inputs.mask)
+        elif inputs.bias is not None:
+            mask = self._tensor(inputs, inputs.bias)
         more = {
-            "attn_mask": None if mask is None else torch.from_numpy(mask),
+            "attn_mask": mask,
             "is_causal": inputs.shape.causal,
             "enable_gqa": inputs.shape.group_size > 1,
         }
         attention = torch.nn.functional.scaled_dot_product_attention
         how = self._backend(tensors, more)
-        return [Way(how, lambda: attention(*tensors, **more), lambda out: out.numpy())]
+        wide = torch.float64 if inputs.shape.dtype == "f64" else torch.float32
+        return [Way(how, lambda: attention(*tensors, **more), lambda out: out.to(wide).numpy())]
+
+    def _tensor(self, inputs, numbers):
+        torch = self._torch
+        if inputs.shape.dtype != "bf16":
+            return torch.from_numpy(numbers)
+        # NumPy's arrays have no bf16 to take over: the bits go in as integers.
+        return torch.from_numpy(inputs.stored(numbers).view(np.int16)).view(torch.bfloat16)
 
     def _backend(self, tensors, more):
         """What PyTorch chooses for the problem; the choice has no public name."""

@@ -3,13 +3,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Seeded tensors of a shape. Query, key, value and bias are standard normal; a mask attends with
 probability 1/2, and to key 0 always, so that no row is without a key: there peers differ by design.
+
+NumPy has no bf16: such tensors are f32 arrays of numbers that bf16 has, and what a contestant gets
+of them are their bits.
 """
 
 from functools import cached_property
 
 import numpy as np
 
-DTYPES = {"f64": np.float64, "f32": np.float32}
+DTYPES = {"f64": np.float64, "f32": np.float32, "bf16": np.float32}
+
+
+def bf16_bits(numbers):
+    """The nearest bf16 of finite f32 numbers, of two the even one, as uint16."""
+    bits = numbers.view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+def bf16_numbers(bits):
+    return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
 class Inputs:
@@ -20,7 +33,8 @@ class Inputs:
         dtype = DTYPES[shape.dtype]
 
         def normal(*size):
-            return rng.standard_normal(size, dtype=dtype)
+            numbers = rng.standard_normal(size, dtype=dtype)
+            return bf16_numbers(bf16_bits(numbers)) if shape.dtype == "bf16" else numbers
 
         rows, keys = shape.query_len, shape.key_len
         self.shape = shape
@@ -33,6 +47,14 @@ class Inputs:
             self.mask[:, 0] = True
         if shape.bias:
             self.bias = normal(rows, keys)
+
+    def stored(self, numbers):
+        """A tensor of these numbers as memory holds it in the shape's type."""
+        return bf16_bits(numbers) if self.shape.dtype == "bf16" else numbers
+
+    def numbers(self, stored):
+        """The way back."""
+        return bf16_numbers(stored) if self.shape.dtype == "bf16" else stored
 
     @cached_property
     def allowed(self):

@@ -5,7 +5,7 @@
 
 import table_text
 from command_line import PEERS
-from shapes import SHAPES
+from shapes import BF16_SHAPES, SHAPES
 
 README_PROBLEMS = (
     "f32:h1:q3:k3:d64",
@@ -22,7 +22,8 @@ README_PROBLEMS = (
 
 def title(problem):
     """The shape in words; the string itself where it is not one of this comparison's."""
-    shape = next((shape for shape in SHAPES if shape.problem == problem), None)
+    offered = (*SHAPES, *BF16_SHAPES)
+    shape = next((shape for shape in offered if shape.problem == problem), None)
     if shape is None:
         return f"`{problem}`"
     words = [f"batch {shape.batch}"] if shape.batch > 1 else []
@@ -34,7 +35,7 @@ def title(problem):
         words.append(f"{shape.query_len} query, {shape.key_len} keys")
     words.append(f"d = {shape.dim}")
     words += [word for word in ("causal", "mask", "bias") if getattr(shape, word)]
-    return ", ".join([*words, *(["f64"] if shape.dtype == "f64" else [])])
+    return ", ".join([*words, *([shape.dtype] if shape.dtype != "f32" else [])])
 
 
 def _ratio(entry):
@@ -49,8 +50,15 @@ def _seconds(seconds):
 
 
 def _peers(record):
-    present = record["results"][0]["results"]
-    return {peer: name for peer, name in PEERS.items() if peer in present}
+    """The peers that serve any of the shapes, and those that serve none with their reason."""
+    present, absent = {}, {}
+    for peer, name in PEERS.items():
+        entries = [result["results"][peer] for result in record["results"] if peer in result["results"]]
+        if any("not_served" not in entry for entry in entries):
+            present[peer] = name
+        elif entries:
+            absent[name] = entries[0]["not_served"]
+    return present, absent
 
 
 def _row(cells):
@@ -87,7 +95,7 @@ LEGEND = (
 
 def table(record, threads, problems=None):
     """One line a shape, for one number of threads; with `problems` these alone."""
-    peers = _peers(record)
+    peers, _ = _peers(record)
     plural = "s" if threads > 1 else ""
     head = [f"{threads} thread{plural}", "libsdpa", "GFLOP/s", *peers.values()]
     lines = [_row(head), _row(["---"] + ["---:"] * (len(head) - 1))]
@@ -141,12 +149,23 @@ def _counts(record):
     return sorted({result["threads"] for result in record["results"]})
 
 
+def _tables(record):
+    parts = [machine_line(record), LEGEND, *(table(record, count) for count in _counts(record))]
+    absent = _peers(record)[1].items()
+    return [*parts, *(f"{name} has no part in this: {why}." for name, why in absent)]
+
+
 def manual(record, pictures):
     """For docs/benchmarks.md: everything."""
-    parts = [machine_line(record), LEGEND, *(table(record, count) for count in _counts(record))]
-    if "onnxruntime" in _peers(record):
+    parts = _tables(record)
+    if "onnxruntime" in _peers(record)[0]:
         parts += _operators(record)
     return "\n\n".join([*parts, *_ceilings(record), *_pictures(pictures, "pictures/")])
+
+
+def bf16_manual(record):
+    """For docs/benchmarks.md: a record of bench/compare/run --bf16. The pictures are of f32."""
+    return "\n\n".join([*_tables(record), *_ceilings(record)])
 
 
 def readme(record, pictures):

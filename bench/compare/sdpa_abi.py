@@ -21,7 +21,7 @@ from ctypes import (
 )
 
 OK = 0
-F64, F32 = 1, 2
+F64, F32, BF16 = 1, 2, 3
 LAYOUT_BHSD = 1
 ALIGN_TOP_LEFT = 1
 CAUSAL, MASK, BIAS = 1 << 0, 1 << 3, 1 << 4
@@ -158,7 +158,7 @@ class Library:
         """`shape` with contiguous [batch][head][row][col] tensors; mask and bias are [row][col]."""
         problem = Problem()
         self.raise_for(self.c.sdpa_problem_init(byref(problem), ctypes.sizeof(problem)))
-        problem.query_type = {"f64": F64, "f32": F32}[shape.dtype]
+        problem.query_type = {"f64": F64, "f32": F32, "bf16": BF16}[shape.dtype]
         problem.batch = shape.batch
         problem.query_heads, problem.kv_heads = shape.query_heads, shape.kv_heads
         problem.query_len, problem.key_len = shape.query_len, shape.key_len

@@ -16,7 +16,7 @@ import reference
 import rounds
 from contestants import NotServed, NumPy, PyTorch, Sdpa
 from inputs import Inputs
-from shapes import SHAPES
+from shapes import BF16_SHAPES, SHAPES
 
 HEAT_ROUNDS, HEAT_S = 5, 1.0
 
@@ -91,7 +91,7 @@ def main():
         for one in (sdpa, *peers):
             versions |= one.versions()
         print(json.dumps(versions), file=lines, flush=True)
-        for shape in SHAPES:
+        for shape in (*SHAPES, *BF16_SHAPES):
             if shape.problem in job["problems"]:
                 record = measure(shape, sdpa, peers, job["seconds"])
                 record["threads"] = job["threads"]

@@ -6,7 +6,7 @@
 Nothing here needs a package: the command line lists the shapes before anything is installed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,12 @@ SHAPES = (
 )
 
 
-def selected(quick=False, problems=()):
+BF16_SHAPES = tuple(replace(shape, dtype="bf16") for shape in SHAPES if shape.dtype == "f32")
+
+
+def selected(quick=False, problems=(), bf16=False):
     """The shapes to run: all, the quick ones, or those whose problem strings are given."""
+    offered = BF16_SHAPES if bf16 else SHAPES
     if problems:
-        return [shape for shape in SHAPES if shape.problem in problems]
-    return [shape for shape in SHAPES if shape.quick or not quick]
+        return [shape for shape in offered if shape.problem in problems]
+    return [shape for shape in offered if shape.quick or not quick]

@@ -49,7 +49,8 @@ def row(record, peers):
 
 
 def closing(records, peers):
-    """One line a peer and thread count: how often libsdpa is ahead, and the smallest ratio."""
+    """One line a peer and thread count: how often libsdpa is ahead, and the smallest ratio. And a
+    line for each peer that serves no shape, with its reason."""
     lines = []
     for threads in sorted({record["threads"] for record in records}):
         for peer, title in peers.items():
@@ -66,4 +67,8 @@ def closing(records, peers):
                     f"{threads} thread{plural}, {title}: libsdpa ahead on {ahead} of "
                     f"{len(ratios)}, least {least:.2f} on {problem}"
                 )
+    for peer, title in peers.items():
+        entries = [record["results"][peer] for record in records]
+        if all("not_served" in entry for entry in entries):
+            lines.append(f"{title} has no part in this: {entries[0]['not_served']}")
     return "\n".join(lines)

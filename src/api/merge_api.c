@@ -16,6 +16,7 @@ static int misaligned(const void *pointer, uint32_t element) {
 static sdpa_status merge(const struct sdpai_problem *p, const struct sdpai_options *options,
                          void *output, void *lse, const void *part_output, const void *part_lse) {
   if (!(p->features & SDPA_LSE) || (p->features & SDPA_NO_OUTPUT)) return SDPA_ERROR_VALUE;
+  if (p->types.output != p->types.compute) return SDPA_ERROR_UNSUPPORTED;
   const int no_rows = p->batch == 0 || p->query_heads == 0 || p->query_len == 0;
   const int no_output = no_rows || p->value_dim == 0;
   if ((!no_rows && (!lse || !part_lse)) || (!no_output && (!output || !part_output)))

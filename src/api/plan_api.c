@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "engines/plan.h"
-#include "problem/dtype.h"
 #include "runtime/arena.h"
 #include "runtime/checked_math.h"
 #include "runtime/fp_env.h"
@@ -62,14 +61,38 @@ sdpa_status sdpa_plan_query(const sdpa_plan *plan, sdpa_plan_info *info) {
   return SDPA_OK;
 }
 
+/* The type of all tensors, or where they differ that of each: "Q f32 K bf16 V bf16 output f32". */
+static void describe_types(const struct sdpai_problem *p, char *text, size_t bytes,
+                           size_t *length) {
+  const int output = !(p->features & SDPA_NO_OUTPUT);
+  const struct {
+    const char *name;
+    uint32_t type;
+    int declared;
+  } tensors[] = {{"Q", p->types.query, 1},
+                 {"K", p->types.key, 1},
+                 {"V", p->types.value, output},
+                 {"output", p->types.output, output},
+                 {"bias", p->types.bias, (p->features & SDPA_BIAS) != 0}};
+  enum { TENSORS = sizeof tensors / sizeof *tensors };
+  int differ = 0;
+  for (int i = 0; i < TENSORS; i++)
+    differ |= tensors[i].declared && tensors[i].type != p->types.query;
+  if (!differ) sdpai_append(text, bytes, length, "%s", sdpai_dtype(p->types.query)->name);
+  for (int i = 0; differ && i < TENSORS; i++)
+    if (tensors[i].declared)
+      sdpai_append(text, bytes, length, "%s%s %s", i > 0 ? " " : "", tensors[i].name,
+                   sdpai_dtype(tensors[i].type)->name);
+}
+
 size_t sdpa_plan_describe(const sdpa_plan *plan, char *text, size_t text_bytes) {
   size_t length = 0;
   if (text_bytes > 0) text[0] = '\0';
   if (!plan) return 0;
-  const struct sdpai_problem *p = &plan->problem;
-  sdpai_append(text, text_bytes, &length,
-               "engine %s, isa %s, %s, workspace %zu bytes: ", plan->engine->name,
-               plan->kernels->name, sdpai_dtype(p->type)->name, plan->workspace);
+  sdpai_append(text, text_bytes, &length, "engine %s, isa %s, ", plan->engine->name,
+               plan->kernels->name);
+  describe_types(&plan->problem, text, text_bytes, &length);
+  sdpai_append(text, text_bytes, &length, ", workspace %zu bytes: ", plan->workspace);
   plan->engine->describe(plan, text, text_bytes, &length);
   sdpai_engine_explain(plan, text, text_bytes, &length);
   return length;

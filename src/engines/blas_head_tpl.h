@@ -14,20 +14,12 @@ struct X(blas) {
   const struct sdpai_args *args;
   const struct sdpai_blas_scratch *scratch;
   int64_t batch, kv_head;
-  const T *key, *value; /* at key 0, perhaps packed */
-  const T *value_data;  /* the caller's V */
+  const T *key, *value;   /* at key 0, perhaps packed */
+  const void *value_data; /* the caller's V */
   int64_t key_row, value_row;
   struct sdpai_blas_layout value_layout;
   int value_nonfinite; /* `value` is a copy with zeros, scratch->nonfinite tells where */
 };
-
-/* Copies a rows x cols matrix with any strides to contiguous rows. */
-static void X(pack)(int64_t rows, int64_t cols, const T *from, int64_t row_stride,
-                    int64_t col_stride, T *to) {
-  if (cols == 0) return; /* `from` may be NULL then */
-  for (int64_t i = 0; i < rows; i++)
-    X(gather)(cols, from + i * row_stride, col_stride, to + i * cols);
-}
 
 /* Keys that some row of the batch entry may attend, or all where raw scores are asked for. Intervals move with the
  * row, so the first and the last bound them; an end is open where that row attends nothing. */
@@ -47,31 +39,47 @@ static struct sdpai_interval X(batch_keys)(const struct X(blas) * blas) {
 
 static void X(prepare_key)(struct X(blas) * blas) {
   const struct sdpai_problem *p = &blas->head.plan->problem;
-  blas->key = X(at)(blas->args->key, blas->batch * p->key.batch + blas->kv_head * p->key.head);
-  blas->key_row = p->key.row;
-  if (blas->head.plan->blas.takes_key) return;
+  const uint32_t type = p->types.key;
+  const void *data =
+      sdpai_at(type, blas->args->key, blas->batch * p->key.batch + blas->kv_head * p->key.head);
+  if (blas->head.plan->blas.takes_key) {
+    blas->key = data;
+    blas->key_row = p->key.row;
+    return;
+  }
   const struct sdpai_interval keys = X(batch_keys)(blas);
   T *packed = blas->scratch->key;
-  X(pack)
-  (keys.end - keys.begin, p->key_dim, X(at)(blas->key, keys.begin * p->key.row), p->key.row,
-   p->key.col, packed + keys.begin * p->key_dim);
+  X(load_rows)
+  (blas->head.plan->kernels, type, keys.end - keys.begin, p->key_dim,
+   sdpai_at(type, data, keys.begin * p->key.row), p->key.row, p->key.col,
+   packed + keys.begin * p->key_dim);
   blas->key = packed;
   blas->key_row = p->key_dim;
 }
 
+/* Elements t .. t + n - 1 of the caller's value row of a key, n <= VALUE_PART: in place, or copied to
+ * `part`. */
+static const T *X(value_part)(const struct X(blas) * blas, int64_t key, int64_t t, int64_t n,
+                              T *part) {
+  const struct sdpai_problem *p = &blas->head.plan->problem;
+  const uint32_t type = p->types.value;
+  const void *from = sdpai_at(type, blas->value_data, key * p->value.row + t * p->value.col);
+  if (type == p->types.compute && p->value.col == 1) return from;
+  X(load_row)(blas->head.plan->kernels, type, n, from, p->value.col, part);
+  return part;
+}
+
 /* Marks those of `keys` whose value row is not finite; returns whether there are any. */
 static int X(find_nonfinite)(struct X(blas) * blas, struct sdpai_interval keys) {
-  const struct sdpai_problem *p = &blas->head.plan->problem;
-  const sdpa_strides *strides = &p->value;
+  const int64_t dim = blas->head.plan->problem.value_dim;
   uint8_t *nonfinite = blas->scratch->nonfinite;
+  T part[VALUE_PART];
   int any = 0;
   for (int64_t j = keys.begin; j < keys.end; j++) {
-    const T *row = blas->value + j * strides->row;
     int finite = 1;
-    if (strides->col == 1) {
-      finite = blas->head.kernels->row_finite(p->value_dim, row);
-    } else {
-      for (int64_t d = 0; d < p->value_dim; d++) finite &= isfinite(row[d * strides->col]) != 0;
+    for (int64_t t = 0; t < dim; t += VALUE_PART) {
+      const int64_t n = sdpai_min(VALUE_PART, dim - t);
+      finite &= blas->head.kernels->row_finite(n, X(value_part)(blas, j, t, n, part));
     }
     nonfinite[j] = !finite;
     any |= !finite;
@@ -81,17 +89,23 @@ static int X(find_nonfinite)(struct X(blas) * blas, struct sdpai_interval keys) 
 
 static void X(prepare_value)(struct X(blas) * blas) {
   const struct sdpai_problem *p = &blas->head.plan->problem;
-  blas->value = blas->value_data =
-      X(at)(blas->args->value, blas->batch * p->value.batch + blas->kv_head * p->value.head);
-  blas->value_row = p->value.row;
-  blas->value_layout = blas->head.plan->blas.value;
+  const uint32_t type = p->types.value;
+  const int takes = blas->head.plan->blas.takes_value;
+  blas->value_data = sdpai_at(type, blas->args->value,
+                              blas->batch * p->value.batch + blas->kv_head * p->value.head);
   const struct sdpai_interval keys = X(batch_keys)(blas);
   blas->value_nonfinite = blas->head.plan->blas.guards_value && X(find_nonfinite)(blas, keys);
-  if (blas->head.plan->blas.takes_value && !blas->value_nonfinite) return;
+  if (takes && !blas->value_nonfinite) {
+    blas->value = blas->value_data;
+    blas->value_row = p->value.row;
+    blas->value_layout = blas->head.plan->blas.value;
+    return;
+  }
   T *packed = blas->scratch->value;
-  X(pack)
-  (keys.end - keys.begin, p->value_dim, X(at)(blas->value, keys.begin * p->value.row), p->value.row,
-   p->value.col, packed + keys.begin * p->value_dim);
+  X(load_rows)
+  (blas->head.plan->kernels, type, keys.end - keys.begin, p->value_dim,
+   sdpai_at(type, blas->value_data, keys.begin * p->value.row), p->value.row, p->value.col,
+   packed + keys.begin * p->value_dim);
   blas->value = packed;
   blas->value_row = p->value_dim;
   blas->value_layout = (struct sdpai_blas_layout){0, sdpai_max(p->value_dim, 1)};
@@ -140,10 +154,12 @@ static void X(multiply)(const struct X(blas) * blas, int64_t m, int64_t n, int64
 static void X(multiply_keys)(const struct X(blas) * blas, int64_t first, int64_t rows,
                              struct sdpai_interval keys, T *products, int64_t ld) {
   const struct sdpai_problem *p = &blas->head.plan->problem;
-  const T *query = X(at)(blas->head.query, first * p->query.row);
+  const void *query = sdpai_at(p->types.query, blas->head.query, first * p->query.row);
   const struct sdpai_blas_plan *b = &blas->head.plan->blas;
   if (!b->takes_query) {
-    X(pack)(rows, p->key_dim, query, p->query.row, p->query.col, blas->scratch->query);
+    X(load_rows)
+    (blas->head.plan->kernels, p->types.query, rows, p->key_dim, query, p->query.row, p->query.col,
+     blas->scratch->query);
     query = blas->scratch->query;
   }
   X(multiply)
@@ -159,12 +175,15 @@ static void X(add_nonfinite)(const struct X(blas) * blas, int64_t row, struct sd
   own.begin = sdpai_max(own.begin, keys.begin);
   own.end = sdpai_min(own.end, keys.end);
   sdpai_mask_allowed(&blas->head.view, row, own, blas->scratch->rows.allowed);
+  T part[VALUE_PART];
   for (int64_t j = own.begin; j < own.end; j++) {
     if (!blas->scratch->nonfinite[j] || !blas->scratch->rows.allowed[j - own.begin]) continue;
-    const T *value = blas->value_data + j * p->value.row;
-    for (int64_t d = 0; d < p->value_dim; d++)
-      if (!isfinite(value[d * p->value.col]))
-        output[d] += weights[j - keys.begin] * value[d * p->value.col];
+    for (int64_t t = 0; t < p->value_dim; t += VALUE_PART) {
+      const int64_t n = sdpai_min(VALUE_PART, p->value_dim - t);
+      const T *value = X(value_part)(blas, j, t, n, part);
+      for (int64_t d = 0; d < n; d++)
+        if (!isfinite(value[d])) output[t + d] += weights[j - keys.begin] * value[d];
+    }
   }
 }
 
@@ -174,7 +193,8 @@ static void X(multiply_values)(const struct X(blas) * blas, int64_t first, int64
   const struct sdpai_problem *p = &blas->head.plan->problem;
   const int in_place = blas->head.plan->blas.takes_output;
   const T *factors = blas->scratch->factors;
-  T *target = blas->head.output + first * p->output.row;
+  const uint32_t type = p->types.output;
+  void *target = sdpai_out_at(type, blas->head.output, first * p->output.row);
   T *output = in_place ? target : blas->scratch->output;
   const int64_t output_row = in_place ? p->output.row : p->value_dim;
   X(multiply)
@@ -190,17 +210,21 @@ static void X(multiply_values)(const struct X(blas) * blas, int64_t first, int64
       /* by 1 too: zeros lose their sign */
       blas->head.kernels->row_scale(p->value_dim, row, factors[r]);
     }
-    if (!in_place) X(scatter)(p->value_dim, row, target + r * p->output.row, p->output.col);
+    if (!in_place) X(store_row)
+    (blas->head.plan->kernels, type, p->value_dim, row,
+     sdpai_out_at(type, target, r * p->output.row), p->output.col);
   }
 }
 
 /* Rows that attend nothing at all; Q is not read. */
 static void X(run_empty_rows)(const struct X(blas) * blas, int64_t first, int64_t end) {
   const struct sdpai_problem *p = &blas->head.plan->problem;
+  const uint32_t type = p->types.output;
   for (int64_t i = first; i < end; i++) {
     X(finish_empty_row)(&blas->head, i);
     if (blas->head.output)
-      X(fill)(p->value_dim, 0, blas->head.output + i * p->output.row, p->output.col);
+      sdpai_clear_row(type, p->value_dim, sdpai_out_at(type, blas->head.output, i * p->output.row),
+                      p->output.col);
   }
 }
 

@@ -6,18 +6,22 @@
 
 #include "problem/mask.h"
 
-static int takes(int64_t rows, int64_t cols, const sdpa_strides *strides,
-                 struct sdpai_blas_layout *layout) {
-  return sdpai_blas_layout(rows, cols, strides->row, strides->col, layout);
+/* CBLAS takes matrices of the compute type only. */
+static int takes(const struct sdpai_problem *p, uint32_t type, int64_t rows, int64_t cols,
+                 const sdpa_strides *strides, struct sdpai_blas_layout *layout) {
+  return sdpai_blas_layout(rows, cols, strides->row, strides->col, layout) &&
+         type == p->types.compute;
 }
 
 void sdpai_blas_plan_layouts(struct sdpa_plan *plan) {
   const struct sdpai_problem *p = &plan->problem;
   struct sdpai_blas_plan *b = &plan->blas;
   struct sdpai_blas_layout layout;
-  b->takes_query = (uint8_t)takes(p->query_len, p->key_dim, &p->query, &b->query);
-  b->takes_key = (uint8_t)takes(p->key_len, p->key_dim, &p->key, &b->key);
-  b->takes_value = (uint8_t)takes(p->key_len, p->value_dim, &p->value, &b->value);
+  b->takes_query =
+      (uint8_t)takes(p, p->types.query, p->query_len, p->key_dim, &p->query, &b->query);
+  b->takes_key = (uint8_t)takes(p, p->types.key, p->key_len, p->key_dim, &p->key, &b->key);
+  b->takes_value =
+      (uint8_t)takes(p, p->types.value, p->key_len, p->value_dim, &p->value, &b->value);
   b->guards_value = (p->features & SDPAI_MASK_FEATURES) && !(p->features & SDPA_NO_OUTPUT);
   /* The copy without non-finite elements lies by rows. For them to change no other bit, the product
    * must be the same call with and without them. */
@@ -26,9 +30,11 @@ void sdpai_blas_plan_layouts(struct sdpa_plan *plan) {
   if (!b->takes_key) b->key = (struct sdpai_blas_layout){0, sdpai_max(p->key_dim, 1)};
   if (!b->takes_value) b->value = (struct sdpai_blas_layout){0, sdpai_max(p->value_dim, 1)};
   /* Products are written by rows only. */
-  b->takes_output = takes(p->query_len, p->value_dim, &p->output, &layout) && !layout.transposed;
+  b->takes_output = takes(p, p->types.output, p->query_len, p->value_dim, &p->output, &layout) &&
+                    !layout.transposed;
   b->takes_weights = (p->features & SDPA_WEIGHTS) &&
-                     takes(p->query_len, p->key_len, &p->weights, &layout) && !layout.transposed;
+                     takes(p, p->types.compute, p->query_len, p->key_len, &p->weights, &layout) &&
+                     !layout.transposed;
   /* Whole cache lines: a vector at the end of one row then never waits for stores to the next one.
    */
   const int64_t line = SDPAI_ARENA_ALIGNMENT / (int64_t)p->element;

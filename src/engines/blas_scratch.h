@@ -22,8 +22,8 @@ struct sdpai_blas_scratch {
   /* [key_len, value_dim]: likewise, and V without its non-finite elements (see
    * guards_value below) */
   void *value;
-  uint8_t *nonfinite;            /* [key_len] keys whose value row has such an element */
-  void *output;                  /* [rows, value_dim] where the output's strides are not CBLAS's */
+  uint8_t *nonfinite; /* [key_len] keys whose value row has such an element */
+  void *output;       /* [rows, value_dim] where the output's strides or type are not CBLAS's */
   struct sdpai_row_scratch rows; /* for key_len keys */
   void *factors;                 /* [rows] what each row of the output is multiplied with */
 };

@@ -10,6 +10,7 @@
 
 #include "engines/blas_scratch.h"
 #include "engines/engine.h"
+#include "engines/narrow_row.h"
 #include "engines/softmax_row.h"
 #include "problem/dtype.h"
 #include "problem/mask.h"
@@ -24,19 +25,25 @@ enum { SCORE_SEGMENT = 1 << 22 };
  * kernel is faster. */
 enum { TINY_SIDE = 512, TINY_PRODUCT = 2048 };
 
-#define T       float
-#define X(name) name##_f32
-#define FIELD   f32
+/* Elements of a row of V that are looked at a time where it is not contiguous T. */
+enum { VALUE_PART = 128 };
+
+#define T          float
+#define X(name)    name##_f32
+#define FIELD      f32
+#define HAS_NARROW 1
 #include "engines/head_tpl.h"
 #include "engines/blas_rows_tpl.h"
 #include "engines/blas_head_tpl.h"
 #undef T
 #undef X
 #undef FIELD
+#undef HAS_NARROW
 
-#define T       double
-#define X(name) name##_f64
-#define FIELD   f64
+#define T          double
+#define X(name)    name##_f64
+#define FIELD      f64
+#define HAS_NARROW 0
 #include "engines/head_tpl.h"
 #include "engines/blas_rows_tpl.h"
 #include "engines/blas_head_tpl.h"
@@ -89,7 +96,7 @@ static sdpa_status blas_run(const struct sdpa_plan *plan, const struct sdpai_arg
   struct sdpai_arena arena = {.base = workspace};
   struct sdpai_blas_scratch scratch;
   sdpai_blas_carve(plan, &arena, &scratch);
-  if (plan->problem.type == SDPA_F32) {
+  if (plan->problem.types.compute == SDPA_F32) {
     run_problem_f32(plan, args, &scratch);
   } else {
     run_problem_f64(plan, args, &scratch);
@@ -97,13 +104,21 @@ static sdpa_status blas_run(const struct sdpa_plan *plan, const struct sdpai_arg
   return SDPA_OK;
 }
 
+static void describe_copy(const struct sdpa_plan *plan, const char *name, uint32_t type, char *text,
+                          size_t bytes, size_t *length) {
+  sdpai_append(text, bytes, length, ", %s %s", name,
+               type != plan->problem.types.compute ? "converted" : "packed");
+}
+
 static void blas_describe(const struct sdpa_plan *plan, char *text, size_t bytes, size_t *length) {
   const struct sdpai_blas_plan *b = &plan->blas;
   sdpai_append(text, bytes, length, "scores of %lld query rows at a time%s",
                (long long)plan->block_rows, b->takes_weights ? ", in the caller's weights" : "");
-  if (!b->takes_query) sdpai_append(text, bytes, length, ", Q packed");
-  if (!b->takes_key) sdpai_append(text, bytes, length, ", K packed");
-  if (!b->takes_value) sdpai_append(text, bytes, length, ", V packed");
+  if (!b->takes_query) describe_copy(plan, "Q", plan->problem.types.query, text, bytes, length);
+  if (!b->takes_key) describe_copy(plan, "K", plan->problem.types.key, text, bytes, length);
+  const int has_output = !(plan->problem.features & SDPA_NO_OUTPUT);
+  if (has_output && !b->takes_value)
+    describe_copy(plan, "V", plan->problem.types.value, text, bytes, length);
   if (!b->takes_output) sdpai_append(text, bytes, length, ", output by way of scratch");
   sdpai_append(text, bytes, length, "; one thread of this library beside the BLAS's own");
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engines/engine.h"
+#include "engines/narrow_row.h"
 #include "engines/softmax_row.h"
 #include "engines/tiled_scratch.h"
 #include "engines/tiled_segment.h"
@@ -63,6 +64,7 @@ static struct sdpai_part part_at(const struct tiled_run *run, int64_t number) {
 #define X(name)    name##_f32
 #define FIELD      f32
 #define HAS_MATRIX 1
+#define HAS_NARROW 1
 #define EXP        expf
 #define LOG        logf
 #define SMALLEST   0x1p-149f
@@ -80,6 +82,7 @@ static struct sdpai_part part_at(const struct tiled_run *run, int64_t number) {
 #undef X
 #undef FIELD
 #undef HAS_MATRIX
+#undef HAS_NARROW
 #undef EXP
 #undef LOG
 #undef SMALLEST
@@ -88,6 +91,7 @@ static struct sdpai_part part_at(const struct tiled_run *run, int64_t number) {
 #define X(name)    name##_f64
 #define FIELD      f64
 #define HAS_MATRIX 0
+#define HAS_NARROW 0
 #define EXP        exp
 #define LOG        log
 #define SMALLEST   0x1p-1074
@@ -138,7 +142,7 @@ static void run_one(void *arg, int64_t number, int64_t slot) {
   sdpai_tiled_carve_slot(run->plan, &arena, &scratch);
   const int apart = t->split_items && !run->joining;
   const struct tiled_index at = index_of(run->plan, number, apart ? run->splits : 1);
-  const int f32 = run->plan->problem.type == SDPA_F32;
+  const int f32 = run->plan->problem.types.compute == SDPA_F32;
   const struct sdpai_matrix_kernels *unit = unit_of(run);
   if (unit) unit->configure();
   if (!t->split_items) {
@@ -169,7 +173,7 @@ static sdpa_status tiled_run(const struct sdpa_plan *plan, const struct sdpai_ar
   const struct sdpai_tiled_plan *t = &plan->tiled;
   if (p->query_len == 0 || p->batch == 0 || p->query_heads == 0) return SDPA_OK;
   if (t->small) {
-    if (p->type == SDPA_F32) {
+    if (p->types.compute == SDPA_F32) {
       run_small_f32(plan, args, workspace);
     } else {
       run_small_f64(plan, args, workspace);
@@ -219,12 +223,28 @@ static void cut_keys(const struct sdpai_problem *p, struct sdpai_tiled_plan *t) 
   t->super_keys = sdpai_max(1, SUPER_BYTES / key_bytes / SDPAI_TILE_KEYS) * SDPAI_TILE_KEYS;
 }
 
+/* How K and V are read. A tile of V of which some row excludes a key is looked at as floats if it
+ * holds one that is not finite. */
+static void choose_packing(const struct sdpai_problem *p, struct sdpai_tiled_plan *t) {
+  const int output = !(p->features & SDPA_NO_OUTPUT);
+  const int key_strided = p->key.col != 1 && p->key_dim > 1;
+  const int value_strided = p->value.col != 1 && p->value_dim > 1;
+  const int key_narrow = p->types.key != p->types.compute;
+  const int value_narrow = output && p->types.value != p->types.compute;
+  t->narrow_key = t->by_rows && key_narrow && !key_strided;
+  t->narrow_value = t->by_rows && value_narrow && !value_strided;
+  t->packs_key = key_strided || (key_narrow && !t->narrow_key);
+  t->packs_value = value_strided ||
+                   (value_narrow && (!t->narrow_value || (p->features & SDPAI_MASK_FEATURES) != 0));
+}
+
 /* Panels of at most `vectors` vectors of queries, and items of so many of them that each thread has
  * some of its own: `usual` ones, at least `least`. */
 static void cut_panels(const struct sdpa_plan *plan, int32_t threads, int64_t vectors,
                        int64_t usual, int64_t least, struct sdpai_tiled_plan *t) {
   const struct sdpai_problem *p = &plan->problem;
-  const int64_t lanes = p->type == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
+  const int64_t lanes =
+      p->types.compute == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
   const int64_t rows = sdpai_saturating_mul(p->group, p->query_len);
   const int64_t heads = sdpai_saturating_mul(p->batch, p->kv_heads);
   const int64_t vector_bytes =
@@ -259,8 +279,10 @@ static void choose_matrix(const struct sdpa_plan *plan, int32_t threads,
 
 static void cut_rows(const struct sdpa_plan *plan, int32_t threads, struct sdpai_tiled_plan *t) {
   const struct sdpai_problem *p = &plan->problem;
-  const int64_t lanes = p->type == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
+  const int64_t lanes =
+      p->types.compute == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
   t->by_rows = p->query_len <= sdpai_max(1, lanes * 3 / 4);
+  choose_packing(p, t);
   if (t->by_rows) {
     t->item_rows = sdpai_max(1, sdpai_saturating_mul(p->group, p->query_len));
     t->items = 1;
@@ -300,21 +322,22 @@ static sdpa_status measure(struct sdpa_plan *plan, struct sdpai_report *report) 
   return SDPA_OK;
 }
 
-/* Nothing but the two products and a softmax, on rows that lie side by side, in one tile, on this
- * thread. */
+/* Nothing but the two products and a softmax, on rows of the compute type that lie side by side, in
+ * one tile, on this thread. */
 static int is_small(const struct sdpai_problem *p, int64_t lanes, int64_t work) {
   return p->query_len <= sdpai_max(1, lanes * 3 / 4) && p->key_len > 0 &&
          p->key_len <= SDPAI_TILE_KEYS && (p->features & ~(uint32_t)SDPA_SCALE) == 0 &&
          p->softcap == 0 && p->key_dim > 0 && p->value_dim > 0 && p->query.col == 1 &&
-         p->key.col == 1 && p->value.col == 1 && p->output.col == 1 && work < SERIAL_FLOPS / 2;
+         p->key.col == 1 && p->value.col == 1 && p->output.col == 1 &&
+         p->types.query == p->types.compute && p->types.key == p->types.compute &&
+         p->types.value == p->types.compute && p->types.output == p->types.compute &&
+         work < SERIAL_FLOPS / 2;
 }
 
 static sdpa_status tiled_layout(struct sdpa_plan *plan, struct sdpai_report *report) {
   const struct sdpai_problem *p = &plan->problem;
   struct sdpai_tiled_plan *t = &plan->tiled;
   *t = (struct sdpai_tiled_plan){.width = 1, .panels = 1, .item_rows = 1, .items = 1, .slots = 1};
-  t->packs_key = p->key.col != 1 && p->key_dim > 1;
-  t->packs_value = p->value.col != 1 && p->value_dim > 1;
   int64_t all, heads;
   if (!sdpai_checked_mul(p->batch, p->kv_heads, &heads) ||
       !sdpai_checked_mul(p->group, p->query_len, &all) || !sdpai_checked_mul(heads, all, &all))
@@ -328,7 +351,8 @@ static sdpa_status tiled_layout(struct sdpa_plan *plan, struct sdpai_report *rep
   }
   const int64_t work =
       sdpai_saturating_mul(sdpai_plan_pairs(p), sdpai_saturating_add(p->key_dim, p->value_dim));
-  const int64_t lanes = p->type == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
+  const int64_t lanes =
+      p->types.compute == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
   if (is_small(p, lanes, work)) {
     t->small = t->by_rows = 1;
     t->item_rows = p->query_len;
@@ -375,8 +399,13 @@ static void tiled_describe(const struct sdpa_plan *plan, char *text, size_t byte
   if (t->splits > 1)
     sdpai_append(text, bytes, length, ", keys in %lld parts%s", (long long)t->splits,
                  t->split_items ? " at a time" : "");
-  if (t->packs_key) sdpai_append(text, bytes, length, ", K packed");
-  if (t->packs_value) sdpai_append(text, bytes, length, ", V packed");
+  const struct sdpai_types *types = &plan->problem.types;
+  if (t->packs_key)
+    sdpai_append(text, bytes, length, ", K %s",
+                 types->key != types->compute ? "converted" : "packed");
+  if (t->packs_value && !t->narrow_value)
+    sdpai_append(text, bytes, length, ", V %s",
+                 types->value != types->compute ? "converted" : "packed");
   describe_products(plan, text, bytes, length);
   sdpai_append(text, bytes, length, "; up to %d threads", (int)t->slots);
 }

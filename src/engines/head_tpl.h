@@ -2,22 +2,28 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Parameters: T the type, X(name) the name with the type's suffix, FIELD the member of struct
- * sdpai_kernels. What both engines do with a row of scores that lies along its keys.
+ * Parameters: T the compute type, X(name) the name with the type's suffix, FIELD the member of
+ * struct sdpai_kernels, HAS_NARROW 1 if tensors of 16 bits are computed in T, else 0. What both
+ * engines do with a row of scores that lies along its keys, and how they get at the caller's
+ * tensors: one of the compute type may be used as it lies, any other is read by load_row() and
+ * written by store_row().
  */
 
-/* Pointers are at row 0, key 0 of the head. NULL: not asked for, or without elements. */
+/* Pointers are at row 0, key 0 of the head; void where the tensor's type is the problem's choice.
+ * NULL: not asked for, or without elements. */
 struct X(head) {
   const struct sdpa_plan *plan;
   const struct X(sdpai_kernels) * kernels;
   struct sdpai_mask_view view;
-  const T *query, *bias, *sink;
+  const void *query, *bias;
+  const T *sink;
   T slope;
-  T *output, *weights, *scores, *lse;
+  void *output;
+  T *weights, *scores, *lse;
   struct sdpai_row_scratch rows;
 };
 
-/* pointer + elements, NULL staying NULL: tensors without elements may be NULL. */
+/* sdpai_at() in T. */
 static const T *X(at)(const void *pointer, int64_t elements) {
   return pointer ? (const T *)pointer + elements : NULL;
 }
@@ -42,6 +48,47 @@ static void X(scatter)(int64_t n, const T *from, T *to, int64_t stride) {
   }
 }
 
+/* n numbers of a tensor of `type`, `stride` apart, to contiguous T. */
+static void X(load_row)(const struct sdpai_kernels *kernels, uint32_t type, int64_t n,
+                        const void *from, int64_t stride, T *to) {
+#if HAS_NARROW
+  if (type != SDPA_F32) {
+    sdpai_narrow_load(kernels, type, n, from, stride, to);
+    return;
+  }
+#else
+  (void)kernels, (void)type;
+#endif
+  X(gather)(n, from, stride, to);
+}
+
+/* The way back, rounded once. */
+static void X(store_row)(const struct sdpai_kernels *kernels, uint32_t type, int64_t n,
+                         const T *from, void *to, int64_t stride) {
+#if HAS_NARROW
+  if (type != SDPA_F32) {
+    sdpai_narrow_store(kernels, type, n, from, to, stride);
+    return;
+  }
+#else
+  (void)kernels, (void)type;
+#endif
+  X(scatter)(n, from, to, stride);
+}
+
+/* Rows of a tensor of `type` to contiguous rows of T. */
+static void X(load_rows)(const struct sdpai_kernels *kernels, uint32_t type, int64_t rows,
+                         int64_t cols, const void *from, int64_t row_stride, int64_t col_stride,
+                         T *to) {
+  if (cols == 0) return; /* `from` may be NULL then */
+  if (col_stride == 1 && row_stride == cols) {
+    X(load_row)(kernels, type, rows * cols, from, 1, to);
+    return;
+  }
+  for (int64_t i = 0; i < rows; i++) X(load_row)
+  (kernels, type, cols, sdpai_at(type, from, i * row_stride), col_stride, to + i * cols);
+}
+
 static void X(fill)(int64_t n, T value, T *to, int64_t stride) {
   for (int64_t t = 0; t < n; t++) to[t * stride] = value;
 }
@@ -55,9 +102,9 @@ static void X(select_head)(struct X(head) * head, const struct sdpa_plan *plan,
   head->kernels = &plan->kernels->FIELD;
   head->rows = *rows;
   sdpai_mask_view(p, a, b, h, &head->view);
-  head->query = X(at)(a->query, b * p->query.batch + h * p->query.head);
-  head->bias = X(at)(a->bias, b * p->bias.batch + h * p->bias.head);
-  head->output = X(out_at)(a->output, b * p->output.batch + h * p->output.head);
+  head->query = sdpai_at(p->types.query, a->query, b * p->query.batch + h * p->query.head);
+  head->bias = sdpai_at(p->types.bias, a->bias, b * p->bias.batch + h * p->bias.head);
+  head->output = sdpai_out_at(p->types.output, a->output, b * p->output.batch + h * p->output.head);
   head->weights = X(out_at)(a->weights, b * p->weights.batch + h * p->weights.head);
   head->scores = X(out_at)(a->scores, b * p->scores.batch + h * p->scores.head);
   head->lse = X(out_at)(a->lse, b * p->lse.batch + h * p->lse.head);
@@ -107,11 +154,11 @@ static void X(row_bias_and_mask)(const struct X(head) * head, int64_t row,
   const struct sdpai_problem *p = &head->plan->problem;
   const int64_t n = own.end - own.begin;
   if (head->bias) {
-    rule->bias = head->bias + row * p->bias.row + own.begin * p->bias.col;
-    if (head->rows.bias) {
-      X(gather)(n, rule->bias, p->bias.col, head->rows.bias);
-      rule->bias = head->rows.bias;
-    }
+    const void *bias =
+        sdpai_at(p->types.bias, head->bias, row * p->bias.row + own.begin * p->bias.col);
+    if (head->rows.bias)
+      X(load_row)(head->plan->kernels, p->types.bias, n, bias, p->bias.col, head->rows.bias);
+    rule->bias = head->rows.bias ? head->rows.bias : bias;
   }
   if (head->view.mask) {
     const uint8_t *mask = head->view.mask + row * p->mask.row + own.begin * p->mask.col;

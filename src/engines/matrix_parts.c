@@ -12,7 +12,7 @@ struct sdpai_matrix_parts sdpai_matrix_parts(const struct sdpai_problem *problem
                                              const struct sdpai_options *options) {
   static const struct sdpai_parts full = {3, 3, 2}, reduced = {2, 2, 1};
   const struct sdpai_matrix_parts none = {{0, 0, 0}, {0, 0, 0}};
-  if (problem->compute != SDPA_F32 || problem->key_dim == 0) return none;
+  if (problem->types.compute != SDPA_F32 || problem->key_dim == 0) return none;
   if (options->precision == SDPA_PRECISION_FMA) return none;
   const struct sdpai_parts parts = options->precision == SDPA_PRECISION_REDUCED ? reduced : full;
   return (struct sdpai_matrix_parts){parts, parts};

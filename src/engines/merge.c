@@ -50,5 +50,6 @@ int sdpai_merge(const struct sdpai_problem *problem, const struct sdpai_options 
       .ctx = options->parallel_ctx};
   if (rows == 0) return 0;
   return sdpai_parallel_run(&parallel, heads,
-                            problem->type == SDPA_F32 ? merge_head_f32 : merge_head_f64, &merge);
+                            problem->types.compute == SDPA_F32 ? merge_head_f32 : merge_head_f64,
+                            &merge);
 }

@@ -105,19 +105,21 @@ static int64_t tensor_bytes(const sdpa_strides *strides, int64_t batch, int64_t 
 
 int64_t sdpai_plan_bytes(const struct sdpai_problem *problem) {
   const struct sdpai_problem *p = problem;
-  const int64_t data = p->element, compute = p->compute == SDPA_F32 ? 4 : 8;
+  const int64_t compute = p->element;
   const int64_t b = p->batch, h = p->query_heads, n_q = p->query_len, n_k = p->key_len;
   const int output = !(p->features & SDPA_NO_OUTPUT);
   const struct {
     int64_t bytes;
     int declared;
   } tensors[] = {
-      {tensor_bytes(&p->query, b, h, n_q, p->key_dim, data), 1},
-      {tensor_bytes(&p->key, b, p->kv_heads, n_k, p->key_dim, data), 1},
-      {tensor_bytes(&p->value, b, p->kv_heads, n_k, p->value_dim, data), output},
-      {tensor_bytes(&p->output, b, h, n_q, p->value_dim, data), output},
+      {tensor_bytes(&p->query, b, h, n_q, p->key_dim, sdpai_element(p->types.query)), 1},
+      {tensor_bytes(&p->key, b, p->kv_heads, n_k, p->key_dim, sdpai_element(p->types.key)), 1},
+      {tensor_bytes(&p->value, b, p->kv_heads, n_k, p->value_dim, sdpai_element(p->types.value)),
+       output},
+      {tensor_bytes(&p->output, b, h, n_q, p->value_dim, sdpai_element(p->types.output)), output},
       {tensor_bytes(&p->mask, b, h, n_q, n_k, 1), (p->features & SDPA_MASK) != 0},
-      {tensor_bytes(&p->bias, b, h, n_q, n_k, data), (p->features & SDPA_BIAS) != 0},
+      {tensor_bytes(&p->bias, b, h, n_q, n_k, sdpai_element(p->types.bias)),
+       (p->features & SDPA_BIAS) != 0},
       {tensor_bytes(&p->weights, b, h, n_q, n_k, compute), (p->features & SDPA_WEIGHTS) != 0},
       {tensor_bytes(&p->scores, b, h, n_q, n_k, compute), (p->features & SDPA_SCORES) != 0},
       {tensor_bytes(&p->lse, b, h, n_q, 1, compute), (p->features & SDPA_LSE) != 0},

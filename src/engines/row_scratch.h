@@ -9,8 +9,9 @@
 #include "runtime/arena.h"
 
 struct sdpai_row_scratch {
-  void *bias; /* [keys] elements of bias whose column stride is not 1; NULL: it is 1, or there is no
-                 bias */
+  void
+      *bias; /* [keys] a row of a bias whose column stride is not 1 or whose type is not the compute
+                 type; NULL: neither, or there is no bias */
   uint8_t *mask;    /* [keys] the same of the mask */
   uint8_t *allowed; /* [keys] which keys a row attends */
 };
@@ -25,7 +26,8 @@ static inline int sdpai_scores_ruled(const struct sdpai_problem *p) {
 static inline void sdpai_row_scratch_carve(const struct sdpai_problem *p, int64_t keys,
                                            struct sdpai_arena *arena,
                                            struct sdpai_row_scratch *rows) {
-  const int copies_bias = (p->features & SDPA_BIAS) && p->bias.col != 1;
+  const int copies_bias =
+      (p->features & SDPA_BIAS) && (p->bias.col != 1 || p->types.bias != p->types.compute);
   const int copies_mask = (p->features & SDPA_MASK) && p->mask.col != 1;
   rows->bias = sdpai_arena_take(arena, copies_bias ? keys : 0, p->element);
   rows->mask = sdpai_arena_take(arena, copies_mask ? keys : 0, 1);

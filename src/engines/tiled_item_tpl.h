@@ -17,7 +17,7 @@ struct X(item) {
   int64_t first, rows;        /* in the numbering of tiled_segment.h */
   int64_t query_len, key_len; /* L_q, L_k */
   struct sdpai_interval keys; /* within 0 .. L_k */
-  const T *key, *value;       /* of the head, at key 0 */
+  const void *key, *value;    /* of the head, at key 0, in the caller's types */
   T scale; /* what the softmax still multiplies scores with; not negative in lanes */
 };
 
@@ -34,28 +34,23 @@ static void X(item_head)(const struct X(item) * item, int64_t query_head, struct
 /* Keys and values of a block that CBLAS-like kernels can read: in place, or packed into scratch. */
 static struct X(rows) X(key_rows)(const struct X(item) * item, struct sdpai_interval keys) {
   const struct sdpai_problem *p = &item->plan->problem;
-  struct X(rows) rows = {X(at)(item->key, keys.begin * p->key.row), p->key.row};
-  if (item->plan->tiled.packs_key) {
-    T *to = item->scratch->key;
-    for (int64_t j = 0; j < keys.end - keys.begin; j++)
-      X(gather)(p->key_dim, rows.data + j * p->key.row, p->key.col, to + j * p->key_dim);
-    rows = (struct X(rows)){to, p->key_dim};
-  }
-  return rows;
+  const void *from = sdpai_at(p->types.key, item->key, keys.begin * p->key.row);
+  if (!item->plan->tiled.packs_key) return (struct X(rows)){from, p->key.row};
+  X(load_rows)
+  (item->plan->kernels, p->types.key, keys.end - keys.begin, p->key_dim, from, p->key.row,
+   p->key.col, item->scratch->key);
+  return (struct X(rows)){item->scratch->key, p->key_dim};
 }
 
 static struct X(rows) X(value_rows)(const struct X(item) * item, struct sdpai_interval keys) {
   const struct sdpai_problem *p = &item->plan->problem;
-  struct X(rows) rows = {NULL, 0};
-  if (!item->value) return rows;
-  rows = (struct X(rows)){item->value + keys.begin * p->value.row, p->value.row};
-  if (item->plan->tiled.packs_value) {
-    T *to = item->scratch->value;
-    for (int64_t j = 0; j < keys.end - keys.begin; j++)
-      X(gather)(p->value_dim, rows.data + j * p->value.row, p->value.col, to + j * p->value_dim);
-    rows = (struct X(rows)){to, p->value_dim};
-  }
-  return rows;
+  if (!item->value) return (struct X(rows)){NULL, 0};
+  const void *from = sdpai_at(p->types.value, item->value, keys.begin * p->value.row);
+  if (!item->plan->tiled.packs_value) return (struct X(rows)){from, p->value.row};
+  X(load_rows)
+  (item->plan->kernels, p->types.value, keys.end - keys.begin, p->value_dim, from, p->value.row,
+   p->value.col, item->scratch->value);
+  return (struct X(rows)){item->scratch->value, p->value_dim};
 }
 
 /* `rows` rows on. */

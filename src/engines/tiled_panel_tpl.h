@@ -45,6 +45,27 @@ static void X(start_lanes)(const struct X(item) * item, struct X(panel) * panel)
   }
 }
 
+/* Rows of the caller's queries, times `factor`, into lanes. */
+static void X(pack_queries)(const struct X(item) * item, int64_t rows, const void *query, T factor,
+                            int64_t width, T *tile) {
+  const struct sdpai_problem *p = &item->plan->problem;
+  const uint32_t type = p->types.query;
+  if (type == p->types.compute) {
+    item->kernels->tile_pack(rows, p->key_dim, query, p->query.row, p->query.col, factor, width,
+                             tile);
+    return;
+  }
+  const int64_t lanes = item->kernels->lanes;
+  T *copy = item->scratch->query_rows;
+  for (int64_t r = 0; r < rows; r += lanes) {
+    const int64_t count = sdpai_min(lanes, rows - r);
+    X(load_rows)
+    (item->plan->kernels, type, count, p->key_dim, sdpai_at(type, query, r * p->query.row),
+     p->query.row, p->query.col, copy);
+    item->kernels->tile_pack(count, p->key_dim, copy, p->key_dim, 1, factor, width, tile + r);
+  }
+}
+
 /* Packs the queries with their sign: products of a negative scale are turned, so that the scale
  * that the softmax multiplies with is not negative. */
 static void X(start_panel)(const struct X(item) * item, struct X(panel) * panel) {
@@ -55,10 +76,11 @@ static void X(start_panel)(const struct X(item) * item, struct X(panel) * panel)
   if (p->value_dim > 0) memset(panel->output, 0, (size_t)(p->value_dim * panel->width) * sizeof(T));
   struct sdpai_segment s = {0};
   while (p->key_dim > 0 && sdpai_next_segment(p, item->kv_head, panel->first, panel->rows, &s)) {
-    const T *query = (const T *)item->args->query + item->batch * p->query.batch +
-                     s.head * p->query.head + s.row * p->query.row;
-    item->kernels->tile_pack(sdpai_live_rows(&s, item->query_len), p->key_dim, query, p->query.row,
-                             p->query.col, sign, panel->width, panel->query + s.lane);
+    const void *query =
+        sdpai_at(p->types.query, item->args->query,
+                 item->batch * p->query.batch + s.head * p->query.head + s.row * p->query.row);
+    X(pack_queries)
+    (item, sdpai_live_rows(&s, item->query_len), query, sign, panel->width, panel->query + s.lane);
   }
 }
 
@@ -137,15 +159,17 @@ static enum X(tile_class)
 
 /* Rows of bias into lanes, some at a time by way of a contiguous copy: rows a power of two apart,
  * as they mostly are, would push each other out of L1 while they are transposed. */
-static void X(pack_bias)(const struct X(item) * item, int64_t rows, int64_t keys, const T *bias,
+static void X(pack_bias)(const struct X(item) * item, int64_t rows, int64_t keys, const void *bias,
                          int64_t width, T *tile) {
   const sdpa_strides *strides = &item->plan->problem.bias;
+  const uint32_t type = item->plan->problem.types.bias;
   const int64_t lanes = item->kernels->lanes;
   T *copy = item->scratch->bias_rows;
   for (int64_t r = 0; r < rows; r += lanes) {
     const int64_t count = sdpai_min(lanes, rows - r);
-    for (int64_t i = 0; i < count; i++)
-      X(gather)(keys, bias + (r + i) * strides->row, strides->col, copy + i * SDPAI_TILE_KEYS);
+    for (int64_t i = 0; i < count; i++) X(load_row)
+    (item->plan->kernels, type, keys, sdpai_at(type, bias, (r + i) * strides->row), strides->col,
+     copy + i * SDPAI_TILE_KEYS);
     item->kernels->tile_pack(count, keys, copy, SDPAI_TILE_KEYS, 1, 1, width, tile + r);
   }
 }
@@ -174,12 +198,14 @@ static void X(fill_rules)(const struct X(item) * item, const struct X(panel) * p
       distance[s.lane + r] = (T)sdpai_saturating_add(aligned, -keys.begin);
     }
     if (bias_tile) {
-      const T *bias = (const T *)item->args->bias + item->batch * p->bias.batch +
-                      s.head * p->bias.head + s.row * p->bias.row + keys.begin * p->bias.col;
+      const int64_t n = keys.end - keys.begin, element = sdpai_element(p->types.bias);
+      const void *bias = sdpai_at(p->types.bias, item->args->bias,
+                                  item->batch * p->bias.batch + s.head * p->bias.head +
+                                      s.row * p->bias.row + keys.begin * p->bias.col);
       if (p->bias.col == 1) X(prefetch_rows)
-      ((const char *)(bias + keys.end - keys.begin), live, p->bias.row * (int64_t)sizeof(T),
-       X(keys_ahead)(item, keys) * (int64_t)sizeof(T));
-      X(pack_bias)(item, live, keys.end - keys.begin, bias, panel->width, bias_tile + s.lane);
+      ((const char *)bias + n * element, live, p->bias.row * element,
+       X(keys_ahead)(item, keys) * element);
+      X(pack_bias)(item, live, n, bias, panel->width, bias_tile + s.lane);
     }
   }
 }
@@ -218,6 +244,28 @@ static void X(add_nonfinite_lanes)(const struct X(item) * item, const struct X(p
   }
 }
 
+/* Lanes, times their factors, to rows of the caller's output. */
+static void X(unpack_outputs)(const struct X(item) * item, int64_t rows, const T *tile,
+                              int64_t width, const T *factor, void *output) {
+  const struct sdpai_problem *p = &item->plan->problem;
+  const uint32_t type = p->types.output;
+  if (type == p->types.compute) {
+    item->kernels->tile_unpack(rows, p->value_dim, tile, width, factor, output, p->output.row,
+                               p->output.col);
+    return;
+  }
+  const int64_t lanes = item->kernels->lanes;
+  T *copy = item->scratch->output_rows;
+  for (int64_t r = 0; r < rows; r += lanes) {
+    const int64_t count = sdpai_min(lanes, rows - r);
+    item->kernels->tile_unpack(count, p->value_dim, tile + r, width, factor + r, copy, p->value_dim,
+                               1);
+    for (int64_t i = 0; i < count; i++) X(store_row)
+    (item->plan->kernels, type, p->value_dim, copy + i * p->value_dim,
+     sdpai_out_at(type, output, (r + i) * p->output.row), p->output.col);
+  }
+}
+
 /* The rows' ends, and their outputs. */
 static void X(finish_panel)(const struct X(item) * item, const struct X(panel) * panel) {
   const struct sdpai_problem *p = &item->plan->problem;
@@ -229,10 +277,9 @@ static void X(finish_panel)(const struct X(item) * item, const struct X(panel) *
     for (int64_t r = 0; r < s.rows; r++)
       factor[s.lane + r] =
           X(finish_row_tiled)(item, &head, s.row + r, panel->m[s.lane + r], panel->l[s.lane + r]);
-    if (head.output && p->value_dim > 0)
-      item->kernels->tile_unpack(s.rows, p->value_dim, panel->output + s.lane, panel->width,
-                                 factor + s.lane, head.output + s.row * p->output.row,
-                                 p->output.row, p->output.col);
+    if (head.output && p->value_dim > 0) X(unpack_outputs)
+    (item, s.rows, panel->output + s.lane, panel->width, factor + s.lane,
+     sdpai_out_at(p->types.output, head.output, s.row * p->output.row));
   }
 }
 

@@ -48,10 +48,10 @@ static void X(finish_output)(int64_t dim, const T *o, T factor, T *output, int64
   }
 }
 
-/* The rows' ends from a part that holds all keys. */
+/* The rows' ends from a part that holds all keys, whose outputs are used up. */
 static void X(finish_part)(const struct X(item) * item, const struct sdpai_part *part) {
   const struct sdpai_problem *p = &item->plan->problem;
-  const T *m = part->m, *l = part->l, *o = part->o;
+  const T *m = part->m, *l = part->l;
   struct sdpai_segment s = {0};
   while (sdpai_next_segment(p, item->kv_head, item->first, item->rows, &s)) {
     struct X(head) head;
@@ -59,9 +59,16 @@ static void X(finish_part)(const struct X(item) * item, const struct sdpai_part 
     for (int64_t r = 0; r < s.rows; r++) {
       const int64_t at = s.lane + r, row = s.row + r;
       const T factor = X(finish_row_tiled)(item, &head, row, m[at], l[at]);
-      if (head.output) X(finish_output)
-      (p->value_dim, o + at * p->value_dim, factor, head.output + row * p->output.row,
-       p->output.col);
+      if (!head.output) continue;
+      T *o = X(out_at)(part->o, at * p->value_dim);
+      void *output = sdpai_out_at(p->types.output, head.output, row * p->output.row);
+      if (p->types.output == p->types.compute) {
+        X(finish_output)(p->value_dim, o, factor, output, p->output.col);
+      } else {
+        X(finish_output)(p->value_dim, o, factor, o, 1);
+        X(store_row)
+        (item->plan->kernels, p->types.output, p->value_dim, o, output, p->output.col);
+      }
     }
   }
 }

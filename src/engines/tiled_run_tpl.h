@@ -22,9 +22,10 @@ static void X(start_item)(const struct tiled_run *run, const struct sdpai_tiled_
                            .key_len = sdpai_key_length(p, a, at->batch)};
   item->rows = sdpai_min(run->plan->tiled.item_rows, p->group * p->query_len - item->first);
   item->keys = (struct sdpai_interval){0, item->key_len};
-  item->key = X(at)(a->key, at->batch * p->key.batch + at->kv_head * p->key.head);
+  item->key = sdpai_at(p->types.key, a->key, at->batch * p->key.batch + at->kv_head * p->key.head);
   if (!(p->features & SDPA_NO_OUTPUT) && p->value_dim > 0)
-    item->value = X(at)(a->value, at->batch * p->value.batch + at->kv_head * p->value.head);
+    item->value = sdpai_at(p->types.value, a->value,
+                           at->batch * p->value.batch + at->kv_head * p->value.head);
   item->scale = 1;
   if (!run->plan->tiled.ruled)
     item->scale = (T)(run->plan->tiled.by_rows ? p->scale : fabs(p->scale));

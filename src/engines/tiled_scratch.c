@@ -44,9 +44,13 @@ static void carve_lanes(const struct sdpa_plan *plan, struct sdpai_arena *arena,
   s->words = take(arena, lanes && masked, SDPAI_TILE_WORDS, t->width, 1, sizeof *s->words);
   s->bias = take(arena, lanes && (p->features & SDPA_BIAS), SDPAI_TILE_KEYS, t->width, 1, element);
   const int64_t lanes_a_vector =
-      p->type == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
+      p->types.compute == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
   s->bias_rows =
       take(arena, lanes && (p->features & SDPA_BIAS), SDPAI_TILE_KEYS, lanes_a_vector, 1, element);
+  s->query_rows = take(arena, lanes && p->types.query != p->types.compute, lanes_a_vector,
+                       p->key_dim, 1, element);
+  s->output_rows = take(arena, lanes && p->types.output != p->types.compute, lanes_a_vector,
+                        p->value_dim, 1, element);
 }
 
 static void carve_matrix(const struct sdpa_plan *plan, struct sdpai_arena *arena,

@@ -51,6 +51,8 @@ struct sdpai_tiled_scratch {
   void *bias;                                    /* [SDPAI_TILE_KEYS][width] */
   void *bias_rows;                               /* [lanes][SDPAI_TILE_KEYS] */
   struct sdpai_tiled_matrix_scratch matrix;
+  void *query_rows, *output_rows; /* [lanes][key_dim or value_dim] where the caller's are of another
+                                     type */
   /* both ways */
   void *scores;       /* [SDPAI_TILE_KEYS][width]; by rows: [item_rows][super_keys] */
   void *key, *value;  /* [super_keys][key_dim or value_dim] where packed */

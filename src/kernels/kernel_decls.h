@@ -14,8 +14,15 @@
 #define SDPAI_KERNEL_NAME(type, op, isa)  SDPAI_KERNEL_NAME_(type, op, isa)
 #define SDPAI_KERNEL_NAME_(type, op, isa) sdpai_##type##_##op##__##isa
 
-#define SDPAI_REAL_f32 float
-#define SDPAI_REAL_f64 double
+#define SDPAI_REAL_f32  float
+#define SDPAI_REAL_f64  double
+#define SDPAI_REAL_bf16 uint16_t
+#define SDPAI_REAL_f16  uint16_t
+
+#define SDPAI_COMPUTE_f32  float
+#define SDPAI_COMPUTE_f64  double
+#define SDPAI_COMPUTE_bf16 float
+#define SDPAI_COMPUTE_f16  float
 
 #define SDPAI_DECLARE_row_max(name, type, real) real name(int64_t n, const real *x, real scale);
 #define SDPAI_DECLARE_row_scores(name, type, real)                                                 \
@@ -30,11 +37,11 @@
 #define SDPAI_DECLARE_row_softmax_backward(name, type, real)                                       \
   void name(int64_t n, const real *w, const real *g, real dot, real *out);
 
-#define SDPAI_DECLARE_product(name, real)                                                          \
-  void name(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,            \
-            int64_t ldb, real *c, int64_t ldc);
-#define SDPAI_DECLARE_product_nt(name, type, real) SDPAI_DECLARE_product(name, real)
-#define SDPAI_DECLARE_product_nn(name, type, real) SDPAI_DECLARE_product(name, real)
+#define SDPAI_DECLARE_product(name, type, real)                                                    \
+  void name(int64_t m, int64_t n, int64_t k, const SDPAI_COMPUTE_##type *a, int64_t lda,           \
+            const real *b, int64_t ldb, SDPAI_COMPUTE_##type *c, int64_t ldc);
+#define SDPAI_DECLARE_product_nt(name, type, real) SDPAI_DECLARE_product(name, type, real)
+#define SDPAI_DECLARE_product_nn(name, type, real) SDPAI_DECLARE_product(name, type, real)
 
 #define SDPAI_DECLARE_tile_pack(name, type, real)                                                  \
   void name(int64_t rows, int64_t cols, const real *x, int64_t row_stride, int64_t col_stride,     \
@@ -62,6 +69,9 @@
 #define SDPAI_DECLARE_tile_values_3(name, type, real) SDPAI_DECLARE_tile_values(name, real)
 #define SDPAI_DECLARE_mask_words(name, type, real)                                                 \
   void name(int64_t n, const uint8_t *mask, int64_t stride, uint32_t *words);
+
+#define SDPAI_DECLARE_row_load(name, type, real)  void name(int64_t n, const real *x, float *out);
+#define SDPAI_DECLARE_row_store(name, type, real) void name(int64_t n, const float *x, real *out);
 
 #define SDPAI_DECLARE_configure(name) void name(void);
 #define SDPAI_DECLARE_release(name)   void name(void);

@@ -193,6 +193,39 @@ struct sdpai_kernels_f64 {
   void (*mask_words)(int64_t n, const uint8_t *mask, int64_t stride, uint32_t *words);
 };
 
+/* Types that are stored in 16 bits and computed in f32: brain floating point (the upper half of a
+ * float) and IEEE 754's binary16.
+ *
+ * row_load    out[t] = x[t], exactly. A NaN stays one, with its sign and the bits of its fraction;
+ *             one of f16 becomes quiet, one of bf16 is not changed.
+ *
+ * row_store   out[t] = x[t] rounded once, to nearest even: to infinity from the middle between the
+ *             largest number and the power of two that would follow it on, to multiples of the
+ *             smallest subnormal number below the smallest normal one. NaN becomes a quiet NaN with
+ *             the sign and the leading bits of the fraction.
+ *
+ * rows_finite, product_nt, product_nn
+ *             those of f32 on the matrix, or the matrix B, that row_load makes of the one given:
+ *             the same bits. */
+struct sdpai_kernels_bf16 {
+  void (*row_load)(int64_t n, const uint16_t *x, float *out);
+  void (*row_store)(int64_t n, const float *x, uint16_t *out);
+  int (*rows_finite)(int64_t rows, int64_t cols, const uint16_t *x, int64_t ld);
+  void (*product_nt)(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
+                     const uint16_t *b, int64_t ldb, float *c, int64_t ldc);
+  void (*product_nn)(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
+                     const uint16_t *b, int64_t ldb, float *c, int64_t ldc);
+};
+struct sdpai_kernels_f16 {
+  void (*row_load)(int64_t n, const uint16_t *x, float *out);
+  void (*row_store)(int64_t n, const float *x, uint16_t *out);
+  int (*rows_finite)(int64_t rows, int64_t cols, const uint16_t *x, int64_t ld);
+  void (*product_nt)(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
+                     const uint16_t *b, int64_t ldb, float *c, int64_t ldc);
+  void (*product_nn)(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
+                     const uint16_t *b, int64_t ldb, float *c, int64_t ldc);
+};
+
 /* All kernels of one ISA. Never partial but for the matrix kernels: what an ISA does not define itself
  * is the generic one. */
 struct sdpai_kernels {
@@ -200,6 +233,8 @@ struct sdpai_kernels {
   const char *name; /* "generic", "avx2", "avx512", "amx", "neon" */
   struct sdpai_kernels_f32 f32;
   struct sdpai_kernels_f64 f64;
+  struct sdpai_kernels_bf16 bf16;
+  struct sdpai_kernels_f16 f16;
   struct sdpai_matrix_kernels matrix; /* NULL but in a table with a matrix unit */
 };
 

@@ -8,8 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What makes a tensor empty, so that its pointer may be NULL, as bits; and the alignment of its
- * elements. */
+/* What makes a tensor empty, so that its pointer may be NULL, as bits. */
 enum {
   NO_BATCH = 1,
   NO_HEADS = 2,
@@ -20,7 +19,6 @@ enum {
   NO_VALUE_DIM = 64,
   NO_OUTPUT = 128 /* V is not read then */
 };
-enum { ALIGN_DATA, ALIGN_COMPUTE, ALIGN_BYTE, ALIGN_INT64 };
 
 struct pointer_rule {
   const char *field;
@@ -28,27 +26,28 @@ struct pointer_rule {
   uint32_t declared; /* by this feature; 0: always, unless `absent` */
   uint32_t absent;
   uint8_t optional; /* may be NULL if one of these holds */
-  uint8_t align;
+  uint8_t element;  /* enum sdpai_element: what the pointer is aligned to */
 };
 
 #define SDPAI_AT(field) #field, offsetof(sdpa_args, field)
 #define SDPAI_PAIRS     (NO_BATCH | NO_HEADS | NO_ROWS | NO_KEYS)
 static const struct pointer_rule pointer_rules[] = {
-    {SDPAI_AT(query), 0, 0, NO_BATCH | NO_HEADS | NO_ROWS | NO_KEY_DIM, ALIGN_DATA},
-    {SDPAI_AT(key), 0, 0, NO_BATCH | NO_KV_HEADS | NO_KEYS | NO_KEY_DIM, ALIGN_DATA},
+    {SDPAI_AT(query), 0, 0, NO_BATCH | NO_HEADS | NO_ROWS | NO_KEY_DIM, SDPAI_ELEMENT_QUERY},
+    {SDPAI_AT(key), 0, 0, NO_BATCH | NO_KV_HEADS | NO_KEYS | NO_KEY_DIM, SDPAI_ELEMENT_KEY},
     {SDPAI_AT(value), 0, 0, NO_BATCH | NO_KV_HEADS | NO_KEYS | NO_VALUE_DIM | NO_OUTPUT,
-     ALIGN_DATA},
-    {SDPAI_AT(output), 0, SDPA_NO_OUTPUT, NO_BATCH | NO_HEADS | NO_ROWS | NO_VALUE_DIM, ALIGN_DATA},
-    {SDPAI_AT(mask), SDPA_MASK, 0, SDPAI_PAIRS, ALIGN_BYTE},
-    {SDPAI_AT(bias), SDPA_BIAS, 0, SDPAI_PAIRS, ALIGN_DATA},
-    {SDPAI_AT(alibi_slopes), SDPA_ALIBI, 0, NO_HEADS, ALIGN_COMPUTE},
-    {SDPAI_AT(sinks), SDPA_SINKS, 0, NO_HEADS, ALIGN_COMPUTE},
-    {SDPAI_AT(key_lens), SDPA_KEY_LENS, 0, NO_BATCH, ALIGN_INT64},
-    {SDPAI_AT(query_lens), SDPA_QUERY_LENS, 0, NO_BATCH, ALIGN_INT64},
-    {SDPAI_AT(offsets), SDPA_OFFSETS, 0, NO_BATCH, ALIGN_INT64},
-    {SDPAI_AT(weights), SDPA_WEIGHTS, 0, SDPAI_PAIRS, ALIGN_COMPUTE},
-    {SDPAI_AT(scores), SDPA_SCORES, 0, SDPAI_PAIRS, ALIGN_COMPUTE},
-    {SDPAI_AT(lse), SDPA_LSE, 0, NO_BATCH | NO_HEADS | NO_ROWS, ALIGN_COMPUTE},
+     SDPAI_ELEMENT_VALUE},
+    {SDPAI_AT(output), 0, SDPA_NO_OUTPUT, NO_BATCH | NO_HEADS | NO_ROWS | NO_VALUE_DIM,
+     SDPAI_ELEMENT_OUTPUT},
+    {SDPAI_AT(mask), SDPA_MASK, 0, SDPAI_PAIRS, SDPAI_ELEMENT_BYTE},
+    {SDPAI_AT(bias), SDPA_BIAS, 0, SDPAI_PAIRS, SDPAI_ELEMENT_BIAS},
+    {SDPAI_AT(alibi_slopes), SDPA_ALIBI, 0, NO_HEADS, SDPAI_ELEMENT_COMPUTE},
+    {SDPAI_AT(sinks), SDPA_SINKS, 0, NO_HEADS, SDPAI_ELEMENT_COMPUTE},
+    {SDPAI_AT(key_lens), SDPA_KEY_LENS, 0, NO_BATCH, SDPAI_ELEMENT_INT64},
+    {SDPAI_AT(query_lens), SDPA_QUERY_LENS, 0, NO_BATCH, SDPAI_ELEMENT_INT64},
+    {SDPAI_AT(offsets), SDPA_OFFSETS, 0, NO_BATCH, SDPAI_ELEMENT_INT64},
+    {SDPAI_AT(weights), SDPA_WEIGHTS, 0, SDPAI_PAIRS, SDPAI_ELEMENT_COMPUTE},
+    {SDPAI_AT(scores), SDPA_SCORES, 0, SDPAI_PAIRS, SDPAI_ELEMENT_COMPUTE},
+    {SDPAI_AT(lse), SDPA_LSE, 0, NO_BATCH | NO_HEADS | NO_ROWS, SDPAI_ELEMENT_COMPUTE},
 };
 
 static uint8_t empty_dimensions(const struct sdpai_problem *p) {
@@ -62,11 +61,8 @@ static uint8_t empty_dimensions(const struct sdpai_problem *p) {
 static sdpa_status check_pointers(const struct sdpai_problem *p, const sdpa_args *a,
                                   struct sdpai_report *report) {
   const uint8_t empty = empty_dimensions(p);
-  const size_t aligns[] = {[ALIGN_DATA] = p->element,
-                           [ALIGN_COMPUTE] =
-                               p->compute == SDPA_F32 ? sizeof(float) : sizeof(double),
-                           [ALIGN_BYTE] = 1,
-                           [ALIGN_INT64] = sizeof(int64_t)};
+  size_t aligns[SDPAI_ELEMENTS];
+  sdpai_types_bytes(&p->types, aligns);
   for (size_t i = 0; i < sizeof pointer_rules / sizeof *pointer_rules; i++) {
     const struct pointer_rule *rule = &pointer_rules[i];
     const void *pointer;
@@ -80,10 +76,10 @@ static sdpa_status check_pointers(const struct sdpai_problem *p, const sdpa_args
       return sdpai_fail(report, SDPA_ERROR_UNDECLARED,
                         "%s is %p; expected NULL, since the problem does not declare it",
                         rule->field, pointer);
-    if ((uintptr_t)pointer & (aligns[rule->align] - 1))
+    if ((uintptr_t)pointer & (aligns[rule->element] - 1))
       return sdpai_fail(report, SDPA_ERROR_ALIGNMENT,
                         "%s is %p; expected a multiple of its element's %zu bytes", rule->field,
-                        pointer, aligns[rule->align]);
+                        pointer, aligns[rule->element]);
   }
   return SDPA_OK;
 }
@@ -100,8 +96,8 @@ static sdpa_status check_lens(const char *field, const int64_t *lens, int64_t ba
 static sdpa_status check_slopes(const struct sdpai_problem *p, const void *slopes,
                                 struct sdpai_report *report) {
   for (int64_t h = 0; slopes && h < p->query_heads; h++) {
-    double slope =
-        p->compute == SDPA_F32 ? (double)((const float *)slopes)[h] : ((const double *)slopes)[h];
+    double slope = p->types.compute == SDPA_F32 ? (double)((const float *)slopes)[h]
+                                                : ((const double *)slopes)[h];
     if (!isfinite(slope))
       return sdpai_fail(report, SDPA_ERROR_VALUE,
                         "alibi_slopes[%lld] is %g; expected a finite number", (long long)h, slope);

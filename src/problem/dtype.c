@@ -4,18 +4,27 @@
  */
 #include "problem/dtype.h"
 
-#include <sdpa/sdpa.h>
-
 /* By id. */
 static const struct sdpai_dtype dtypes[] = {
     [SDPA_F64] = {SDPA_F64, SDPA_F64, 8, 1, "f64"},
     [SDPA_F32] = {SDPA_F32, SDPA_F32, 4, 1, "f32"},
-    [SDPA_BF16] = {SDPA_BF16, SDPA_F32, 2, 0, "bf16"},
-    [SDPA_F16] = {SDPA_F16, SDPA_F32, 2, 0, "f16"},
+    [SDPA_BF16] = {SDPA_BF16, SDPA_F32, 2, 1, "bf16"},
+    [SDPA_F16] = {SDPA_F16, SDPA_F32, 2, 1, "f16"},
 };
 
 const struct sdpai_dtype *sdpai_dtype(uint32_t id) {
   return id < sizeof dtypes / sizeof *dtypes && dtypes[id].id == id && id != 0 ? &dtypes[id] : NULL;
+}
+
+void sdpai_types_bytes(const struct sdpai_types *types, size_t bytes[SDPAI_ELEMENTS]) {
+  bytes[SDPAI_ELEMENT_QUERY] = (size_t)sdpai_element(types->query);
+  bytes[SDPAI_ELEMENT_KEY] = (size_t)sdpai_element(types->key);
+  bytes[SDPAI_ELEMENT_VALUE] = (size_t)sdpai_element(types->value);
+  bytes[SDPAI_ELEMENT_OUTPUT] = (size_t)sdpai_element(types->output);
+  bytes[SDPAI_ELEMENT_BIAS] = (size_t)sdpai_element(types->bias);
+  bytes[SDPAI_ELEMENT_COMPUTE] = (size_t)sdpai_element(types->compute);
+  bytes[SDPAI_ELEMENT_BYTE] = 1;
+  bytes[SDPAI_ELEMENT_INT64] = sizeof(int64_t);
 }
 
 double sdpai_dtype_round(uint32_t compute, double value) {

@@ -43,20 +43,36 @@ static void exclude_mask(const struct sdpai_mask_view *view, int64_t row,
     if (mask[t * strides->col] == 0) allowed[t] = 0;
 }
 
+/* Clears the bytes of the keys whose bias, of C type `type`, is -inf. */
+#define EXCLUDE(type, minus_infinity)                                                              \
+  do {                                                                                             \
+    const type *from = bias;                                                                       \
+    for (int64_t t = 0; t < n; t++)                                                                \
+      if (from[t * stride] == (minus_infinity)) allowed[t] = 0;                                    \
+  } while (0)
+
 static void exclude_bias(const struct sdpai_mask_view *view, int64_t row,
                          struct sdpai_interval keys, uint8_t *allowed) {
+  const uint32_t type = view->problem->types.bias;
   const sdpa_strides *strides = &view->problem->bias;
-  int64_t first = row * strides->row + keys.begin * strides->col;
-  if (view->problem->type == SDPA_F32) {
-    const float *bias = (const float *)(const void *)view->bias + first;
-    for (int64_t t = 0; t < keys.end - keys.begin; t++)
-      if (bias[t * strides->col] == -INFINITY) allowed[t] = 0;
-  } else {
-    const double *bias = (const double *)(const void *)view->bias + first;
-    for (int64_t t = 0; t < keys.end - keys.begin; t++)
-      if (bias[t * strides->col] == -(double)INFINITY) allowed[t] = 0;
+  const int64_t n = keys.end - keys.begin, stride = strides->col;
+  const void *bias = sdpai_at(type, view->bias, row * strides->row + keys.begin * stride);
+  switch (type) {
+  case SDPA_F64:
+    EXCLUDE(double, -(double)INFINITY);
+    break;
+  case SDPA_F32:
+    EXCLUDE(float, -INFINITY);
+    break;
+  case SDPA_BF16:
+    EXCLUDE(uint16_t, 0xff80);
+    break;
+  default: /* SDPA_F16 */
+    EXCLUDE(uint16_t, 0xfc00);
+    break;
   }
 }
+#undef EXCLUDE
 
 static const struct mask_kind mask_kinds[] = {
     {SDPA_CAUSAL | SDPA_WINDOW, narrow_window, NULL},
@@ -70,10 +86,8 @@ void sdpai_mask_view(const struct sdpai_problem *problem, const struct sdpai_arg
   view->problem = problem;
   view->mask =
       args->mask ? args->mask + batch * problem->mask.batch + head * problem->mask.head : NULL;
-  view->bias = args->bias ? (const char *)args->bias +
-                                (batch * problem->bias.batch + head * problem->bias.head) *
-                                    (int64_t)problem->element
-                          : NULL;
+  view->bias = sdpai_at(problem->types.bias, args->bias,
+                        batch * problem->bias.batch + head * problem->bias.head);
   view->query_len = sdpai_query_length(problem, args, batch);
   view->key_len = sdpai_key_length(problem, args, batch);
   view->offset = sdpai_alignment_offset(problem, args, batch);

@@ -23,7 +23,7 @@ struct sdpai_interval {
 struct sdpai_mask_view {
   const struct sdpai_problem *problem;
   const uint8_t *mask;        /* of this head, row 0, key 0; NULL: none */
-  const char *bias;           /* the same; elements of problem->type */
+  const void *bias;           /* the same; elements of problem->types.bias */
   int64_t query_len, key_len; /* L_q, L_k */
   int64_t offset;             /* p = row + offset */
 };

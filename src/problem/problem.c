@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "problem/dtype.h"
 #include "runtime/checked_math.h"
 
 sdpa_status sdpai_struct_read(const char *name, const void *source, uint32_t size, size_t baseline,
@@ -42,6 +41,17 @@ sdpa_status sdpai_struct_init(void *object, size_t size, size_t baseline) {
   return SDPA_OK;
 }
 
+struct sdpai_types sdpai_problem_types(const sdpa_problem *problem) {
+  struct sdpai_types types = {.query = problem->query_type};
+  const struct sdpai_dtype *query = sdpai_dtype(types.query);
+  types.key = problem->key_type ? problem->key_type : types.query;
+  types.value = problem->value_type ? problem->value_type : types.key;
+  types.output = problem->output_type ? problem->output_type : types.query;
+  types.bias = problem->bias_type ? problem->bias_type : types.query;
+  types.compute = query ? query->compute : 0;
+  return types;
+}
+
 /* Causal allows j <= p, which is a right window of 0; the narrower of the two holds. */
 static void read_windows(const sdpa_problem *problem, struct sdpai_problem *result) {
   result->window_left = result->window_right = -1;
@@ -70,8 +80,8 @@ static void read_scalars(const sdpa_problem *problem, struct sdpai_problem *resu
   } else if (problem->key_dim > 0) {
     scale = 1 / sqrt((double)problem->key_dim);
   }
-  result->scale = sdpai_dtype_round(result->compute, scale);
-  result->softcap = sdpai_dtype_round(result->compute, problem->softcap);
+  result->scale = sdpai_dtype_round(result->types.compute, scale);
+  result->softcap = sdpai_dtype_round(result->types.compute, problem->softcap);
 }
 
 /* Strides that engines may multiply with, whatever stood in those that are not used: 0 along a
@@ -118,11 +128,9 @@ sdpa_status sdpai_problem_read(const sdpa_problem *problem, struct sdpai_problem
   if (status != SDPA_OK) return status;
   problem = view;
 
-  const struct sdpai_dtype *type = sdpai_dtype(problem->query_type);
   result->features = problem->features;
-  result->type = type->id;
-  result->compute = type->compute;
-  result->element = (uint32_t)type->bytes;
+  result->types = sdpai_problem_types(problem);
+  result->element = (uint32_t)sdpai_element(result->types.compute);
   result->alignment = problem->alignment;
   result->score_stage = problem->score_stage;
   result->offset = problem->offset;

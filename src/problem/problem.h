@@ -12,14 +12,14 @@
 
 #include <sdpa/sdpa.h>
 
+#include "problem/dtype.h"
 #include "runtime/alloc.h"
 #include "runtime/report.h"
 
 struct sdpai_problem {
   uint32_t features; /* SDPA_CAUSAL ... */
-  uint32_t type;     /* of query, key, value, output and bias: SDPA_F32 or SDPA_F64 */
-  uint32_t compute;  /* of scores, weights, lse, slopes, sinks */
-  uint32_t element;  /* bytes of one element of `type` */
+  struct sdpai_types types;
+  uint32_t element; /* bytes of one element of the compute type */
   uint32_t alignment, score_stage;
   int64_t batch, query_heads, kv_heads,
       group; /* group = query heads per kv head, 1 if there is none */
@@ -58,6 +58,9 @@ sdpa_status sdpai_options_read(const sdpa_options *options, struct sdpai_options
                                struct sdpai_report *report);
 sdpa_status sdpai_args_read(const struct sdpai_problem *problem, const sdpa_args *args,
                             struct sdpai_args *result, struct sdpai_report *report);
+
+/* The types that the fields of a problem name, 0 being the one it stands for. */
+struct sdpai_types sdpai_problem_types(const sdpa_problem *problem);
 
 /* Every check of a problem of full size (validate.c). */
 sdpa_status sdpai_validate_problem(const sdpa_problem *problem, struct sdpai_report *report);

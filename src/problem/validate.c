@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-#include "problem/dtype.h"
 #include "runtime/checked_math.h"
 
 #define SDPAI_KNOWN_FEATURES                                                                       \
@@ -34,48 +33,41 @@ static sdpa_status check_features(const sdpa_problem *p, struct sdpai_report *re
   return SDPA_OK;
 }
 
-/* One type field: `value` 0 stands for `inherited`. Returns the type's id through *id. */
-static sdpa_status check_type(const char *field, uint32_t value, uint32_t inherited, uint32_t *id,
-                              struct sdpai_report *report) {
-  *id = value != 0 ? value : inherited;
-  if (!sdpai_dtype(*id))
-    return sdpai_fail(
-        report, SDPA_ERROR_VALUE,
-        "%s is %u; expected %sSDPA_F64 (1), SDPA_F32 (2), SDPA_BF16 (3) or SDPA_F16 (4)", field,
-        (unsigned)value, inherited ? "0, " : "");
-  return SDPA_OK;
-}
-
 /* All other types left to follow the query's, as they mostly are. */
 static int types_follow(const sdpa_problem *p) {
   return (p->key_type | p->value_type | p->output_type | p->bias_type) == 0;
 }
 
+/* f64 does not mix with the others: no tensor is rounded on its way to the arithmetic. A bias comes
+ * from where the queries do, or from arithmetic. */
 static sdpa_status check_types(const sdpa_problem *p, struct sdpai_report *report) {
   const struct sdpai_dtype *type = sdpai_dtype(p->query_type);
   if (type && type->offered && types_follow(p)) return SDPA_OK;
-  uint32_t query, key, value, output, bias;
-  sdpa_status status = check_type("query_type", p->query_type, 0, &query, report);
-  if (status == SDPA_OK) status = check_type("key_type", p->key_type, query, &key, report);
-  if (status == SDPA_OK) status = check_type("value_type", p->value_type, key, &value, report);
-  if (status == SDPA_OK) status = check_type("output_type", p->output_type, query, &output, report);
-  if (status == SDPA_OK) status = check_type("bias_type", p->bias_type, query, &bias, report);
-  if (status != SDPA_OK) return status;
-
+  const struct sdpai_types types = sdpai_problem_types(p);
   const struct {
     const char *field;
-    uint32_t id;
-  } types[] = {{"query_type", query},
-               {"key_type", key},
-               {"value_type", value},
-               {"output_type", output},
-               {"bias_type", bias}};
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-    if (!sdpai_dtype(types[i].id)->offered || types[i].id != query)
+    uint32_t given, id;
+  } fields[] = {{"query_type", p->query_type, types.query},
+                {"key_type", p->key_type, types.key},
+                {"value_type", p->value_type, types.value},
+                {"output_type", p->output_type, types.output},
+                {"bias_type", p->bias_type, types.bias}};
+  enum { FIELDS = sizeof fields / sizeof *fields, BIAS = FIELDS - 1 };
+  for (int i = 0; i < FIELDS; i++)
+    if (!sdpai_dtype(fields[i].id))
       return sdpai_fail(
-          report, SDPA_ERROR_UNSUPPORTED,
-          "%s is %s with query_type %s; this version offers all tensors f32 or all f64",
-          types[i].field, sdpai_dtype(types[i].id)->name, sdpai_dtype(query)->name);
+          report, SDPA_ERROR_VALUE,
+          "%s is %u; expected %sSDPA_F64 (1), SDPA_F32 (2), SDPA_BF16 (3) or SDPA_F16 (4)",
+          fields[i].field, (unsigned)fields[i].given, i > 0 ? "0, " : "");
+  for (int i = 0; i < FIELDS; i++) {
+    type = sdpai_dtype(fields[i].id);
+    const int is_other_bias = i == BIAS && type->id != types.query && type->id != types.compute;
+    if (!type->offered || type->compute != types.compute || is_other_bias)
+      return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
+                        "%s is %s with query_type %s; this version offers all tensors f64, or each "
+                        "f32, bf16 or f16, but a bias f32 or query_type",
+                        fields[i].field, type->name, sdpai_dtype(types.query)->name);
+  }
   return SDPA_OK;
 }
 
@@ -177,7 +169,7 @@ static sdpa_status check_rules(const sdpa_problem *p, struct sdpai_report *repor
   return SDPA_OK;
 }
 
-/* Indices into the sizes of a problem, and the element a tensor has. */
+/* Indices into the sizes of a problem. */
 enum {
   DIM_BATCH,
   DIM_HEADS,
@@ -189,39 +181,45 @@ enum {
   DIM_ONE,
   DIMS
 };
-enum { ELEMENT_DATA, ELEMENT_COMPUTE, ELEMENT_BYTE };
 
 struct tensor_rule {
   const char *field;
   size_t strides;    /* offset in sdpa_problem */
   uint32_t declared; /* by this feature; 0: unless `absent` */
   uint32_t absent;
-  uint8_t output, element, dims[4];
+  uint8_t output;
+  uint8_t element; /* enum sdpai_element */
+  uint8_t dims[4];
 };
 
 #define SDPAI_AT(field) #field, offsetof(sdpa_problem, field)
 #define SDPAI_PAIRS_DIMS                                                                           \
   { DIM_BATCH, DIM_HEADS, DIM_ROWS, DIM_KEYS }
 static const struct tensor_rule tensor_rules[] = {
-    {SDPAI_AT(query), 0, 0, 0, ELEMENT_DATA, {DIM_BATCH, DIM_HEADS, DIM_ROWS, DIM_KEY_DIM}},
-    {SDPAI_AT(key), 0, 0, 0, ELEMENT_DATA, {DIM_BATCH, DIM_KV_HEADS, DIM_KEYS, DIM_KEY_DIM}},
+    {SDPAI_AT(query), 0, 0, 0, SDPAI_ELEMENT_QUERY, {DIM_BATCH, DIM_HEADS, DIM_ROWS, DIM_KEY_DIM}},
+    {SDPAI_AT(key), 0, 0, 0, SDPAI_ELEMENT_KEY, {DIM_BATCH, DIM_KV_HEADS, DIM_KEYS, DIM_KEY_DIM}},
     {SDPAI_AT(value),
      0,
      SDPA_NO_OUTPUT,
      0,
-     ELEMENT_DATA,
+     SDPAI_ELEMENT_VALUE,
      {DIM_BATCH, DIM_KV_HEADS, DIM_KEYS, DIM_VALUE_DIM}},
     {SDPAI_AT(output),
      0,
      SDPA_NO_OUTPUT,
      1,
-     ELEMENT_DATA,
+     SDPAI_ELEMENT_OUTPUT,
      {DIM_BATCH, DIM_HEADS, DIM_ROWS, DIM_VALUE_DIM}},
-    {SDPAI_AT(mask), SDPA_MASK, 0, 0, ELEMENT_BYTE, SDPAI_PAIRS_DIMS},
-    {SDPAI_AT(bias), SDPA_BIAS, 0, 0, ELEMENT_DATA, SDPAI_PAIRS_DIMS},
-    {SDPAI_AT(weights), SDPA_WEIGHTS, 0, 1, ELEMENT_COMPUTE, SDPAI_PAIRS_DIMS},
-    {SDPAI_AT(scores), SDPA_SCORES, 0, 1, ELEMENT_COMPUTE, SDPAI_PAIRS_DIMS},
-    {SDPAI_AT(lse), SDPA_LSE, 0, 1, ELEMENT_COMPUTE, {DIM_BATCH, DIM_HEADS, DIM_ROWS, DIM_ONE}},
+    {SDPAI_AT(mask), SDPA_MASK, 0, 0, SDPAI_ELEMENT_BYTE, SDPAI_PAIRS_DIMS},
+    {SDPAI_AT(bias), SDPA_BIAS, 0, 0, SDPAI_ELEMENT_BIAS, SDPAI_PAIRS_DIMS},
+    {SDPAI_AT(weights), SDPA_WEIGHTS, 0, 1, SDPAI_ELEMENT_COMPUTE, SDPAI_PAIRS_DIMS},
+    {SDPAI_AT(scores), SDPA_SCORES, 0, 1, SDPAI_ELEMENT_COMPUTE, SDPAI_PAIRS_DIMS},
+    {SDPAI_AT(lse),
+     SDPA_LSE,
+     0,
+     1,
+     SDPAI_ELEMENT_COMPUTE,
+     {DIM_BATCH, DIM_HEADS, DIM_ROWS, DIM_ONE}},
 };
 
 /* Sizes up to 2^20 and strides up to 2^36 reach at most 4 * 2^56 elements: nothing to check. */
@@ -291,10 +289,9 @@ static sdpa_status check_tensor(const sdpa_problem *p, const struct tensor_rule 
 }
 
 static sdpa_status check_tensors(const sdpa_problem *p, struct sdpai_report *report) {
-  const struct sdpai_dtype *type = sdpai_dtype(p->query_type);
-  const size_t elements[] = {[ELEMENT_DATA] = type->bytes,
-                             [ELEMENT_COMPUTE] = sdpai_dtype(type->compute)->bytes,
-                             [ELEMENT_BYTE] = 1};
+  const struct sdpai_types types = sdpai_problem_types(p);
+  size_t elements[SDPAI_ELEMENTS];
+  sdpai_types_bytes(&types, elements);
   const int64_t dims[DIMS] = {p->batch,   p->query_heads, p->kv_heads,  p->query_len,
                               p->key_len, p->key_dim,     p->value_dim, 1};
   for (size_t i = 0; i < sizeof tensor_rules / sizeof *tensor_rules; i++) {

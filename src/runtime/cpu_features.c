@@ -20,6 +20,7 @@ enum {
   LEAF1_ECX_POPCNT = 1 << 23,
   LEAF1_ECX_OSXSAVE = 1 << 27,
   LEAF1_ECX_AVX = 1 << 28,
+  LEAF1_ECX_F16C = 1 << 29,
   LEAF7_EBX_AVX2 = 1 << 5,
   LEAF7_EBX_AVX512F = 1 << 16,
   LEAF7_EBX_AVX512DQ = 1 << 17,
@@ -66,7 +67,7 @@ uint32_t sdpai_cpu_decode(const struct sdpai_cpuid *id) {
   uint32_t features = 0;
   if (id->max_leaf < 7) return 0;
   if (!has_all(id->leaf1_ecx, LEAF1_ECX_OSXSAVE | LEAF1_ECX_AVX)) return 0;
-  if (has_all(id->leaf1_ecx, LEAF1_ECX_FMA | LEAF1_ECX_POPCNT) &&
+  if (has_all(id->leaf1_ecx, LEAF1_ECX_FMA | LEAF1_ECX_POPCNT | LEAF1_ECX_F16C) &&
       has_all(id->leaf7_ebx, LEAF7_EBX_AVX2) && has_all(id->xcr0, XCR0_YMM))
     features |= SDPAI_CPU_AVX2;
   if ((features & SDPAI_CPU_AVX2) && has_all(id->xcr0, XCR0_ZMM) &&

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-  SDPAI_CPU_AVX2 = 1 << 0, /* AVX2, FMA and POPCNT, and the system saves ymm registers */
+  SDPAI_CPU_AVX2 = 1 << 0, /* AVX2, FMA, F16C and POPCNT, and the system saves ymm registers */
   SDPAI_CPU_AVX512 =
       1 << 1, /* AVX-512 F, DQ, BW, VL, and the system saves zmm and mask registers */
   SDPAI_CPU_512_BITS_WORTH_IT = 1 << 2, /* policy: prefer 512-bit vectors to 256-bit ones */

@@ -11,10 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrow_float.h"
+
 enum { SENTINEL = 0xA5 };
 
 static size_t element_size(uint32_t type) {
-  return type == SDPA_F64 ? sizeof(double) : sizeof(float);
+  return type == SDPA_F64 ? sizeof(double) : is_narrow_float(type) ? 2 : sizeof(float);
+}
+
+static uint32_t compute_type(uint32_t type) {
+  return type == SDPA_F64 ? SDPA_F64 : SDPA_F32;
 }
 
 /* malloc(0) may return NULL, which is what an empty tensor may be. */
@@ -48,6 +54,7 @@ static void take_inputs(struct api_call *call, uint32_t type, struct api_sizes s
   sdpa_args *args = &call->args;
   int64_t pairs = s.batch * s.query_heads * s.query_len * s.key_len;
   int64_t kv_rows = s.batch * s.kv_heads * s.key_len;
+  const size_t scalar = element_size(compute_type(type));
 
   args->query =
       take_numbers(call, API_QUERY, type, s.batch * s.query_heads * s.query_len * s.key_dim);
@@ -55,10 +62,8 @@ static void take_inputs(struct api_call *call, uint32_t type, struct api_sizes s
   args->value = take_numbers(call, API_VALUE, type, kv_rows * s.value_dim);
   if (features & SDPA_MASK) args->mask = take(call, API_MASK, pairs, 1, 1);
   if (features & SDPA_BIAS) args->bias = take(call, API_BIAS, pairs, element_size(type), 0);
-  if (features & SDPA_ALIBI)
-    args->alibi_slopes = take(call, API_SLOPES, s.query_heads, element_size(type), 0);
-  if (features & SDPA_SINKS)
-    args->sinks = take(call, API_SINKS, s.query_heads, element_size(type), 0);
+  if (features & SDPA_ALIBI) args->alibi_slopes = take(call, API_SLOPES, s.query_heads, scalar, 0);
+  if (features & SDPA_SINKS) args->sinks = take(call, API_SINKS, s.query_heads, scalar, 0);
   if (features & SDPA_KEY_LENS)
     args->key_lens = take_counts(call, API_KEY_LENS, s.batch, s.key_len);
   if (features & SDPA_QUERY_LENS)
@@ -68,7 +73,7 @@ static void take_inputs(struct api_call *call, uint32_t type, struct api_sizes s
 
 void api_call_init(struct api_call *call, uint32_t type, struct api_sizes s, uint32_t features,
                    uint32_t alignment) {
-  size_t element = element_size(type);
+  size_t scalar = element_size(compute_type(type));
   int64_t rows = s.batch * s.query_heads * s.query_len;
   memset(call, 0, sizeof *call);
   sdpa_problem *p = &call->problem;
@@ -90,12 +95,12 @@ void api_call_init(struct api_call *call, uint32_t type, struct api_sizes s, uin
   assert_int_equal(sdpa_args_init(args, sizeof *args), SDPA_OK);
   take_inputs(call, type, s);
   if (!(features & SDPA_NO_OUTPUT))
-    args->output = take(call, API_OUTPUT, rows * s.value_dim, element, SENTINEL);
+    args->output = take(call, API_OUTPUT, rows * s.value_dim, element_size(type), SENTINEL);
   if (features & SDPA_WEIGHTS)
-    args->weights = take(call, API_WEIGHTS, rows * s.key_len, element, SENTINEL);
+    args->weights = take(call, API_WEIGHTS, rows * s.key_len, scalar, SENTINEL);
   if (features & SDPA_SCORES)
-    args->scores = take(call, API_SCORES, rows * s.key_len, element, SENTINEL);
-  if (features & SDPA_LSE) args->lse = take(call, API_LSE, rows, element, SENTINEL);
+    args->scores = take(call, API_SCORES, rows * s.key_len, scalar, SENTINEL);
+  if (features & SDPA_LSE) args->lse = take(call, API_LSE, rows, scalar, SENTINEL);
 }
 
 void api_call_free(struct api_call *call) {
@@ -170,11 +175,14 @@ void api_needs(uint32_t engine) {
 }
 
 double api_get(uint32_t type, const void *data, int64_t i) {
+  if (is_narrow_float(type)) return narrow_to_double(type, ((const uint16_t *)data)[i]);
   return type == SDPA_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
 }
 
 void api_put(uint32_t type, void *data, int64_t i, double x) {
-  if (type == SDPA_F64)
+  if (is_narrow_float(type))
+    ((uint16_t *)data)[i] = narrow_from_double(type, x);
+  else if (type == SDPA_F64)
     ((double *)data)[i] = x;
   else
     ((float *)data)[i] = (float)x;

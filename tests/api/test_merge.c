@@ -170,6 +170,30 @@ static void test_bad_problem(void **state) {
   assert_int_equal(merge_into(&p, NULL), SDPA_ERROR_UNSUPPORTED);
 }
 
+/* Parts over 16-bit data are merged in f32, which is what their output must be. */
+static void test_narrow_inputs(void **state) {
+  (void)state;
+  static const uint32_t types[] = {SDPA_BF16, SDPA_F16};
+  for (int t = 0; t < 2; t++) {
+    sdpa_problem p = problem_of(types[t], api_one_head(1, 3, 4, 2));
+    float output[2] = {4, -8}, part_output[2] = {8, 8}, lse = 0, part_lse = (float)log(3.0);
+    const float before[2] = {4, -8};
+    const double sum[2] = {7, 4}, sum_lse = log(4.0);
+    assert_int_equal(sdpa_merge(&p, NULL, output, &lse, part_output, &part_lse),
+                     SDPA_ERROR_UNSUPPORTED);
+    assert_memory_equal(output, before, sizeof output);
+    assert_true(lse == 0);
+    p.output_type = SDPA_F32;
+    assert_int_equal(sdpa_merge(&p, NULL, output, &lse, part_output, &part_lse), SDPA_OK);
+    api_assert_all_near(SDPA_F32, output, 2, sum, 8);
+    api_assert_all_near(SDPA_F32, &lse, 1, &sum_lse, 2);
+    p = problem_of(SDPA_F32, api_one_head(1, 3, 4, 2));
+    p.output_type = types[t];
+    assert_int_equal(sdpa_merge(&p, NULL, output, &lse, part_output, &part_lse),
+                     SDPA_ERROR_UNSUPPORTED);
+  }
+}
+
 static void test_bad_options(void **state) {
   (void)state;
   const sdpa_problem problem = problem_of(SDPA_F64, sizes);
@@ -292,6 +316,7 @@ int main(void) {
       cmocka_unit_test(test_nan),           cmocka_unit_test(test_bad_problem),
       cmocka_unit_test(test_bad_options),   cmocka_unit_test(test_bad_pointers),
       cmocka_unit_test(test_empty_tensors), cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_narrow_inputs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

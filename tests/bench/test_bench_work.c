@@ -97,6 +97,11 @@ static void bytes_by_hand(void **state) {
       /* Q 3 x 4, K 5 x 4, V 5 x 2, O 3 x 2 */
       {"f32:q3:k5:d4/2", 4 * (12 + 20 + 10 + 6)},
       {"f64:q3:k5:d4/2", 8 * (12 + 20 + 10 + 6)},
+      {"bf16:q3:k5:d4/2", 2 * (12 + 20 + 10 + 6)},
+      /* each tensor by its own element; weights and lse are f32 */
+      {"q=f32,kv=bf16,o=f32:q3:k5:d4/2", 4 * 12 + 2 * (20 + 10) + 4 * 6},
+      {"q=f16,k=f32,v=bf16,o=f16:q3:k5:d4/2:weights:lse",
+       2 * 12 + 4 * 20 + 2 * 10 + 2 * 6 + 4 * (15 + 3)},
       /* K and V have the key heads */
       {"f32:b2:h6/3:q3:k5:d4", 4 * (2 * 6 * 12 + 2 * 3 * 20 * 2 + 2 * 6 * 12)},
       /* masks and bias do not count, outputs do: weights 15, scores 15, lse 3 */

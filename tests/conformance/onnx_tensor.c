@@ -11,6 +11,8 @@
 
 #include <sdpa/sdpa.h>
 
+#include "narrow_float.h"
+
 static const struct {
   const char *name;
   enum npy_type type;
@@ -69,20 +71,6 @@ int onnx_tensor_read(struct npy_array *tensor, const char *path, enum npy_type t
   return -1;
 }
 
-/* IEEE 754 binary16: 1 sign bit, 5 of exponent (bias 15), 10 of fraction. */
-static double half_value(uint16_t bits) {
-  const int exponent = bits >> 10 & 0x1f, fraction = bits & 0x3ff;
-  double magnitude;
-  if (exponent == 0x1f) {
-    magnitude = fraction == 0 ? (double)INFINITY : (double)NAN;
-  } else if (exponent == 0) {
-    magnitude = ldexp(fraction, -24);
-  } else {
-    magnitude = ldexp(fraction + 1024, exponent - 25);
-  }
-  return bits & 0x8000 ? -magnitude : magnitude;
-}
-
 double onnx_tensor_value(const struct npy_array *tensor, int64_t index) {
   switch (tensor->type) {
   case NPY_F64:
@@ -90,7 +78,7 @@ double onnx_tensor_value(const struct npy_array *tensor, int64_t index) {
   case NPY_F32:
     return (double)((const float *)tensor->data)[index];
   case NPY_F16:
-    return half_value(((const uint16_t *)tensor->data)[index]);
+    return narrow_to_double(SDPA_F16, ((const uint16_t *)tensor->data)[index]);
   default:
     return (double)NAN;
   }

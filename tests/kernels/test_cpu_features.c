@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * The register values are those of published CPUID dumps, reduced to the bits that matter: leaf 1
- * ECX has FMA (12), POPCNT (23), OSXSAVE (27), AVX (28); leaf 7 EBX has AVX2 (5), AVX-512 F (16),
+ * ECX has FMA (12), POPCNT (23), OSXSAVE (27), AVX (28), F16C (29); leaf 7 EBX has AVX2 (5), AVX-512 F (16),
  * DQ (17), BW (30), VL (31), EDX AMX-BF16 (22), AMX-TILE (24); XCR0 has the tiles in 17 and 18.
  */
 #include "kernel_tests.h"
@@ -15,7 +15,7 @@ enum {
   WORTH_IT = SDPAI_CPU_512_BITS_WORTH_IT,
   AMX = SDPAI_CPU_AMX
 };
-#define LEAF1 (UINT32_C(1) << 12 | UINT32_C(1) << 23 | UINT32_C(1) << 27 | UINT32_C(1) << 28)
+#define LEAF1 (UINT32_C(1) << 12 | UINT32_C(1) << 23 | UINT32_C(7) << 27)
 #define TILES (UINT32_C(1) << 22 | UINT32_C(1) << 24)
 #define LEAF7 (UINT32_C(1) << 5 | UINT32_C(3) << 16 | UINT32_C(3) << 30)
 
@@ -60,6 +60,7 @@ static const struct {
     {"no OSXSAVE", {"GenuineIntel", 22, 0x50654, LEAF1 & ~(UINT32_C(1) << 27), LEAF7, 0, 0}, 0},
     {"no FMA", {"GenuineIntel", 22, 0x50654, LEAF1 & ~(UINT32_C(1) << 12), LEAF7, 0, 0xe7}, 0},
     {"no POPCNT", {"GenuineIntel", 22, 0x50654, LEAF1 & ~(UINT32_C(1) << 23), LEAF7, 0, 0xe7}, 0},
+    {"no F16C", {"GenuineIntel", 22, 0x50654, LEAF1 & ~(UINT32_C(1) << 29), LEAF7, 0, 0xe7}, 0},
     {"no AVX-512 BW",
      {"GenuineIntel", 22, 0x50654, LEAF1, LEAF7 & ~(UINT32_C(1) << 30), 0, 0xe7},
      AVX2},
@@ -90,7 +91,8 @@ static void test_this_machine(void **state) {
   (void)state;
   uint32_t features = sdpai_cpu_detect();
 #if defined(SDPAI_ARCH_X86) && defined(__GNUC__)
-  int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+             __builtin_cpu_supports("f16c");
   int avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
   assert_int_equal(!!(features & SDPAI_CPU_AVX2), avx2);

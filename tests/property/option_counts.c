@@ -19,11 +19,30 @@ static int64_t elements(const sdpa_problem *p, enum problem_tensor tensor) {
   return problem_declares(p, tensor) ? problem_positions(p, tensor) : 0;
 }
 
+/* The tensors that have a type of their own, the bias only where there is one. */
+static const enum problem_tensor typed[] = {PROBLEM_QUERY, PROBLEM_KEY, PROBLEM_VALUE,
+                                            PROBLEM_OUTPUT, PROBLEM_BIAS};
+enum { TYPED = sizeof typed / sizeof typed[0] };
+
+static int has_type(const sdpa_problem *p, uint32_t type) {
+  for (int i = 0; i < TYPED; i++)
+    if (problem_declares(p, typed[i]) && problem_type(p, typed[i]) == type) return 1;
+  return 0;
+}
 static int has_f32(const sdpa_problem *p) {
-  return p->query_type == SDPA_F32;
+  return has_type(p, SDPA_F32);
 }
 static int has_f64(const sdpa_problem *p) {
-  return p->query_type == SDPA_F64;
+  return has_type(p, SDPA_F64);
+}
+static int has_bf16(const sdpa_problem *p) {
+  return has_type(p, SDPA_BF16);
+}
+static int has_f16(const sdpa_problem *p) {
+  return has_type(p, SDPA_F16);
+}
+static int has_mixture(const sdpa_problem *p) {
+  return has_f32(p) + has_f64(p) + has_bf16(p) + has_f16(p) > 1;
 }
 static int has_softcap(const sdpa_problem *p) {
   return p->softcap > 0.0;
@@ -87,7 +106,18 @@ static int has_broadcast(const sdpa_problem *p) {
   return 0;
 }
 
-/* Options of one non-zero group exclude each other. */
+/* Options whose groups have a bit in common exclude each other. */
+enum {
+  GROUP_ALIGNMENT = 1 << 0,
+  GROUP_STAGE = 1 << 1,
+  GROUP_OUTPUT = 1 << 2,
+  GROUP_F32 = 1 << 3,
+  GROUP_BF16 = 1 << 4,
+  GROUP_F16 = 1 << 5,
+  GROUP_MIXTURE = 1 << 6,
+  GROUP_F64 = GROUP_F32 | GROUP_BF16 | GROUP_F16 | GROUP_MIXTURE
+};
+
 static const struct option {
   const char *name;
   uint32_t feature;
@@ -95,8 +125,11 @@ static const struct option {
   enum removal removal;
   int group;
 } options[] = {
-    {"f32", 0, has_f32, REMOVE_NOTHING, 1},
-    {"f64", 0, has_f64, REMOVE_NOTHING, 1},
+    {"f32", 0, has_f32, REMOVE_NOTHING, GROUP_F32},
+    {"f64", 0, has_f64, REMOVE_NOTHING, GROUP_F64},
+    {"bf16", 0, has_bf16, REMOVE_NOTHING, GROUP_BF16},
+    {"f16", 0, has_f16, REMOVE_NOTHING, GROUP_F16},
+    {"mixed types", 0, has_mixture, REMOVE_NOTHING, GROUP_MIXTURE},
     {"scale", SDPA_SCALE, NULL, REMOVE_FEATURE, 0},
     {"softcap", 0, has_softcap, REMOVE_SOFTCAP, 0},
     {"causal", SDPA_CAUSAL, NULL, REMOVE_FEATURE, 0},
@@ -107,18 +140,18 @@ static const struct option {
     {"sink", SDPA_SINKS, NULL, REMOVE_FEATURE, 0},
     {"lens", SDPA_KEY_LENS, NULL, REMOVE_FEATURE, 0},
     {"qlens", SDPA_QUERY_LENS, NULL, REMOVE_FEATURE, 0},
-    {"top-left", 0, has_top_left, REMOVE_ALIGNMENT, 2},
-    {"bottom-right", 0, has_bottom_right, REMOVE_ALIGNMENT, 2},
-    {"offset", 0, has_offset, REMOVE_ALIGNMENT, 2},
-    {"offsets", SDPA_OFFSETS, NULL, REMOVE_ALIGNMENT, 2},
+    {"top-left", 0, has_top_left, REMOVE_ALIGNMENT, GROUP_ALIGNMENT},
+    {"bottom-right", 0, has_bottom_right, REMOVE_ALIGNMENT, GROUP_ALIGNMENT},
+    {"offset", 0, has_offset, REMOVE_ALIGNMENT, GROUP_ALIGNMENT},
+    {"offsets", SDPA_OFFSETS, NULL, REMOVE_ALIGNMENT, GROUP_ALIGNMENT},
     {"groups", 0, has_groups, REMOVE_GROUPS, 0},
-    {"value size", 0, has_value_dim, REMOVE_NOTHING, 4},
+    {"value size", 0, has_value_dim, REMOVE_NOTHING, GROUP_OUTPUT},
     {"weights", 0, has_weights, REMOVE_NOTHING, 0},
     {"lse", 0, has_lse, REMOVE_NOTHING, 0},
-    {"scores=1", 0, has_scores_1, REMOVE_NOTHING, 3},
-    {"scores=2", 0, has_scores_2, REMOVE_NOTHING, 3},
-    {"scores=4", 0, has_scores_4, REMOVE_NOTHING, 3},
-    {"no output", 0, has_no_output, REMOVE_NOTHING, 4},
+    {"scores=1", 0, has_scores_1, REMOVE_NOTHING, GROUP_STAGE},
+    {"scores=2", 0, has_scores_2, REMOVE_NOTHING, GROUP_STAGE},
+    {"scores=4", 0, has_scores_4, REMOVE_NOTHING, GROUP_STAGE},
+    {"no output", 0, has_no_output, REMOVE_NOTHING, GROUP_OUTPUT},
     {"strides", 0, has_strides, REMOVE_NOTHING, 0},
     {"broadcast", 0, has_broadcast, REMOVE_NOTHING, 0},
 };
@@ -183,7 +216,7 @@ int64_t option_counts_least(const struct option_counts *counts, const char **fir
   int64_t least = INT64_MAX;
   for (int i = 0; i < N_OPTIONS; i++) {
     for (int j = 0; j < i; j++) {
-      if (options[i].group != 0 && options[i].group == options[j].group) continue;
+      if (options[i].group & options[j].group) continue;
       if (counts->pair[i][j] >= least) continue;
       least = counts->pair[i][j];
       *first = options[i].name;

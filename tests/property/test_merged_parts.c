@@ -121,6 +121,7 @@ static void begin(int64_t i, struct problem_spec *spec) {
     problem_set_strides(p, PROBLEM_OUTPUT, problem_default_strides(p, PROBLEM_OUTPUT, "bhsd"));
     problem_set_strides(p, PROBLEM_VALUE, problem_default_strides(p, PROBLEM_VALUE, "bhsd"));
   }
+  p->output_type = problem_compute_type(p); /* a 16-bit one is not merged */
   p->features &= ~(uint32_t)(SDPA_WEIGHTS | SDPA_SCORES);
   p->score_stage = 0;
   problem_set_strides(p, PROBLEM_WEIGHTS, none);
@@ -137,8 +138,8 @@ static void make_empty(const struct problem_data *data) {
         problem_store(problem_compute_type(p), problem_data_at(data, PROBLEM_LSE, b, h, i, 0),
                       minus_infinity);
         for (int64_t d = 0; d < p->value_dim; d++)
-          problem_store(p->query_type, problem_data_at(data, PROBLEM_OUTPUT, b, h, i, d),
-                        (double)NAN);
+          problem_store(problem_type(p, PROBLEM_OUTPUT),
+                        problem_data_at(data, PROBLEM_OUTPUT, b, h, i, d), (double)NAN);
       }
     }
   }

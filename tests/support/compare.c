@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "compare.h"
+#include "narrow_float.h"
 #include "problem_data.h"
 #include "problem_shape.h"
 
@@ -23,13 +24,14 @@ static const void *base_of(const sdpa_args *args, int kind) {
   return bases[kind];
 }
 
-/* Whether `actual` will do for this value and bound, see reference.h. */
-static int is_right(long double value, long double bound, long double actual, long double largest) {
+/* Whether `actual` will do for this value and bound, see reference.h. An infinity does where value
+ * and bound reach beyond `most`. */
+static int is_right(long double value, long double bound, long double actual, long double most) {
   if (isinf(bound)) return isnan(value) ? !isfinite(actual) : isnan(actual) || actual == value;
   if (isnan(value)) return isnan(actual);
   if (isnan(actual)) return 0;
   if (actual == value || fabsl(actual - value) <= bound) return 1;
-  return isinf(actual) && fabsl(value) + bound > largest && (actual > 0) == (value > 0);
+  return isinf(actual) && fabsl(value) + bound > most && (actual > 0) == (value > 0);
 }
 
 static void fail(struct compare_result *result, const struct reference_row *row, int kind,
@@ -49,7 +51,10 @@ static void compare_row(const struct reference_row *row, const sdpa_problem *pro
   const struct reference_values *values = &row->kind[kind];
   uint32_t type = problem_type(problem, tensor_of[kind]);
   sdpa_strides strides = problem_get_strides(problem, tensor_of[kind]);
-  long double largest = reference_limits_of(type).largest;
+  /* A 16-bit type is infinite from half a step beyond its largest number on, and the bound has half
+   * a step for the rounding, too. */
+  long double most = reference_limits_of(type).largest;
+  most += 2.0L * narrow_half_step(type, most);
   int64_t bytes = (int64_t)problem_type_bytes(type);
   for (int64_t j = 0; j < values->count; j++) {
     int64_t place = row->batch * strides.batch + row->head * strides.head + row->row * strides.row +
@@ -57,7 +62,7 @@ static void compare_row(const struct reference_row *row, const sdpa_problem *pro
     long double actual = (long double)problem_load(
         type, (const void *)((uintptr_t)base_of(args, kind) + (uintptr_t)(place * bytes)));
     long double value = values->value[j], bound = values->bound[j];
-    if (!is_right(value, bound, actual, largest)) {
+    if (!is_right(value, bound, actual, most)) {
       fail(result, row, kind, j, actual);
       return;
     }

@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "problem_data.h"
+#include "narrow_float.h"
 #include "problem_fill.h"
 
 #include <stdio.h>
@@ -19,23 +20,32 @@ enum { MARGIN = 64 };
 double problem_load(uint32_t type, const void *element) {
   double wide;
   float narrow;
+  uint16_t bits;
   if (type == 0) return *(const unsigned char *)element;
   if (type == SDPA_F64) {
     memcpy(&wide, element, sizeof wide);
     return wide;
+  }
+  if (is_narrow_float(type)) {
+    memcpy(&bits, element, sizeof bits);
+    return narrow_to_double(type, bits);
   }
   memcpy(&narrow, element, sizeof narrow);
   return (double)narrow;
 }
 
 void problem_store(uint32_t type, void *element, double value) {
-  float narrow = (float)value;
-  if (type == 0)
+  if (type == 0) {
     *(unsigned char *)element = (unsigned char)value;
-  else if (type == SDPA_F64)
+  } else if (type == SDPA_F64) {
     memcpy(element, &value, sizeof value);
-  else
+  } else if (is_narrow_float(type)) {
+    const uint16_t bits = narrow_from_double(type, value);
+    memcpy(element, &bits, sizeof bits);
+  } else {
+    const float narrow = (float)value;
     memcpy(element, &narrow, sizeof narrow);
+  }
 }
 
 static int64_t place_of(sdpa_strides s, int64_t b, int64_t h, int64_t i, int64_t j) {
@@ -202,14 +212,6 @@ static void set_args(struct problem_data *data, uint64_t seed) {
   args->offsets = (const int64_t *)(void *)at[BLOCK_OFFSETS];
 }
 
-static int has_narrow_type(const sdpa_problem *problem) {
-  for (int t = 0; t < PROBLEM_TENSORS; t++) {
-    uint32_t type = problem_type(problem, (enum problem_tensor)t);
-    if (type == SDPA_BF16 || type == SDPA_F16) return 1;
-  }
-  return 0;
-}
-
 int problem_data_make(struct problem_data *data, const struct problem_spec *spec,
                       const struct problem_data_options *options, char *message,
                       size_t message_bytes) {
@@ -218,10 +220,6 @@ int problem_data_make(struct problem_data *data, const struct problem_spec *spec
   memset(data, 0, sizeof *data);
   data->problem = spec->problem;
   data->args.size = sizeof data->args;
-  if (has_narrow_type(&spec->problem)) {
-    snprintf(message, message_bytes, "data of 16-bit types are not made by this version");
-    return -1;
-  }
   if (make_arrays(data, options) != 0) {
     snprintf(message, message_bytes, "no memory for the arrays of the problem");
     problem_data_free(data);

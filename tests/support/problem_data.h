@@ -53,7 +53,7 @@ struct problem_data {
 };
 
 /* Allocates and fills everything. Returns 0, or -1 and a sentence in `message`; *data then needs no
- * free. options NULL: all 0. Types of 16 bits are refused. */
+ * free. options NULL: all 0. */
 int problem_data_make(struct problem_data *data, const struct problem_spec *spec,
                       const struct problem_data_options *options, char *message,
                       size_t message_bytes);
@@ -67,7 +67,8 @@ void *problem_data_at(const struct problem_data *data, enum problem_tensor tenso
 int problem_data_is_read(const struct problem_data *data, enum problem_tensor tensor, int64_t batch,
                          int64_t row, int64_t col);
 
-/* Elements as numbers. 0xFF bytes of an unread position are NaN. */
+/* Elements as numbers. 0xFF bytes of an unread position are NaN. A number that the type does not
+ * have is stored as the nearest that it has (narrow_float.h). */
 double problem_load(uint32_t type, const void *element);
 void problem_store(uint32_t type, void *element, double value);
 

@@ -7,8 +7,8 @@
  */
 #include "problem_fill.h"
 #include "numpy_random.h"
+#include "reference.h"
 
-#include <float.h>
 #include <math.h>
 
 static void stream(struct numpy_rng *rng, const struct problem_spec *spec, int block) {
@@ -92,7 +92,8 @@ struct drawing {
   int special;
   double attend;  /* share of the mask that attends */
   int masked_row; /* this row of the mask does not attend at all */
-  double unit;    /* of normal numbers; with a small one the products with the weights underflow */
+  double unit;    /* of normal numbers, see value_unit() */
+  double largest; /* number of the type: what is drawn beyond it becomes it */
 };
 
 static void begin_row(struct drawing *drawing) {
@@ -111,9 +112,23 @@ static double draw(struct drawing *drawing) {
   if (drawing->tensor == PROBLEM_BIAS && drawing->special) {
     uint64_t kind = numpy_rng_below(&drawing->rng, 24);
     if (kind < 3) return -INFINITY;
-    if (kind == 3) return drawing->type == SDPA_F64 ? -DBL_MAX : (double)-FLT_MAX;
+    if (kind == 3) return -drawing->largest;
   }
-  return value;
+  return fmax(-drawing->largest, fmin(value, drawing->largest));
+}
+
+/* What V's normal numbers are multiplied with where the data are to be special: mostly nothing, now
+ * and then so little that the products with the weights underflow, or that V itself is subnormal;
+ * and where the output is f16, a little, so that it is subnormal, or so much that it overflows. */
+static double value_unit(struct drawing *drawing, uint32_t output_type) {
+  const uint64_t kind = numpy_rng_below(&drawing->rng, 8);
+  if (kind == 0)
+    return drawing->type == SDPA_F64    ? 0x1p-1060
+           : drawing->type == SDPA_F32  ? 0x1p-140
+           : drawing->type == SDPA_BF16 ? 0x1p-130
+                                        : 0x1p-20;
+  if (output_type == SDPA_F16 && kind < 4) return kind == 1 ? 0x1p-20 : 0x1p16;
+  return 1.0;
 }
 
 /* The positions worth writing: one only along a dimension with stride 0, but every batch entry
@@ -150,8 +165,9 @@ void problem_fill_tensor(struct problem_data *data, const struct problem_spec *s
   drawing.special = options->special && numpy_rng_below(&drawing.rng, 2);
   drawing.attend = shares[numpy_rng_below(&drawing.rng, 4)];
   drawing.unit = 1.0;
-  if (tensor == PROBLEM_VALUE && drawing.special && numpy_rng_below(&drawing.rng, 8) == 0)
-    drawing.unit = drawing.type == SDPA_F64 ? 0x1p-1060 : 0x1p-140;
+  drawing.largest = tensor == PROBLEM_MASK ? 0 : (double)reference_limits_of(drawing.type).largest;
+  if (tensor == PROBLEM_VALUE && drawing.special)
+    drawing.unit = value_unit(&drawing, problem_type(&data->problem, PROBLEM_OUTPUT));
   distinct_shape(data, tensor, shape);
   for (int64_t b = 0; b < shape[0]; b++) {
     for (int64_t h = 0; h < shape[1]; h++) {

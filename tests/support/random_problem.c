@@ -206,6 +206,37 @@ static void draw_strides(struct numpy_rng *rng, sdpa_problem *problem) {
   }
 }
 
+static uint32_t draw_narrow(struct numpy_rng *rng) {
+  return one_in(rng, 2) ? SDPA_BF16 : SDPA_F16;
+}
+
+static uint32_t draw_type(struct numpy_rng *rng) {
+  return one_in(rng, 3) ? SDPA_F32 : draw_narrow(rng);
+}
+
+/* Makes an f32 problem one with tensors of 16 bits, four times in ten: all of one type; a cache of
+ * one type with the rest in f32; 16-bit inputs with an output in f32; or each as it comes. Drawn
+ * last, so that all else of a problem does not depend on it. */
+static void draw_types(struct numpy_rng *rng, sdpa_problem *problem) {
+  if (problem->query_type != SDPA_F32 || !percent(rng, 40)) return;
+  const uint64_t kind = numpy_rng_below(rng, 10);
+  const uint32_t type = draw_narrow(rng);
+  if (kind < 3) {
+    problem->query_type = type;
+  } else if (kind < 6) {
+    problem->key_type = problem->value_type = type;
+  } else if (kind < 7) {
+    problem->query_type = type;
+    problem->output_type = SDPA_F32;
+  } else {
+    problem->query_type = draw_type(rng);
+    problem->key_type = draw_type(rng);
+    problem->value_type = draw_type(rng);
+    problem->output_type = draw_type(rng);
+  }
+  if (problem->features & SDPA_BIAS && one_in(rng, 2)) problem->bias_type = SDPA_F32;
+}
+
 void random_problem(uint64_t seed, const struct random_problem_options *options,
                     struct problem_spec *spec) {
   struct random_problem_options used = {library_edges,
@@ -225,6 +256,7 @@ void random_problem(uint64_t seed, const struct random_problem_options *options,
   draw_options(&rng, problem);
   draw_alignment(&rng, problem);
   draw_strides(&rng, problem);
+  draw_types(&rng, problem);
 }
 
 static void draw_list(struct numpy_rng *rng, const sdpa_problem *problem, struct problem_list *list,

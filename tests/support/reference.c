@@ -19,8 +19,10 @@
  *
  * Where tiny comes from: a product below it loses up to eps tiny and not eps of itself, so it
  * counts as tiny; and a weight below it may be 0, which loses the weight, less than tiny, times
- * |v|. The rounding of the stored result adds nothing: the result's type is the compute type, and c
- * eps L holds the last operation's rounding already.
+ * |v|. Storing a result in the compute type adds nothing: c eps L holds the last operation's
+ * rounding already. Storing the output in a 16-bit type adds one more rounding, half a step of that
+ * type at |value| + bound, and an output that this may carry beyond the largest number may be
+ * infinite (compare.c).
  *
  * The plain implementation's error is itself a matter of luck: over one row of three keys it may be
  * 0. So in the second gate of rule 18 it counts as at least what one rounding in each operation of
@@ -29,7 +31,8 @@
  * |log p|, which exp turns into relative errors of p: R = |scale| sum |q||k| + (the terms of A) +
  * |log p|. Then
  *
- *   output    eps sum max(p|v|, tiny) (4 + R): exponential, sum, quotient, sum of products
+ *   output    eps sum max(p|v|, tiny) (4 + R): exponential, sum, quotient, sum of products; and
+ *             half a step of a 16-bit type
  *   weights   eps p (3 + R): exponential, sum, quotient
  *   lse       eps (2 + sum p R + |lse|): exponential, sum, result
  *   scores    eps R without |log p|, as far as its terms go
@@ -125,7 +128,7 @@ static int stage_of(const sdpa_problem *problem) {
 static void set_amounts(struct scratch *s) {
   const struct row_case *c = &s->c;
   int64_t size = c->problem->key_dim;
-  long double tiny = reference_limits_of(c->problem->query_type).smallest;
+  long double tiny = reference_limits_of(c->compute_type).smallest;
   long double scale = c->problem->features & SDPA_SCALE ? (long double)c->scale
                       : size > 0                        ? 1.0L / sqrtl((long double)size)
                                                         : 1.0L;
@@ -140,7 +143,7 @@ static void set_amounts(struct scratch *s) {
 /* The magnitudes that go into score j after `stage`. */
 static long double score_terms(const struct scratch *s, int64_t j, int stage) {
   const struct row_case *c = &s->c;
-  long double tiny = reference_limits_of(c->problem->query_type).smallest;
+  long double tiny = reference_limits_of(c->compute_type).smallest;
   long double terms = fmaxl(s->amount[j], tiny);
   if (stage > 0 && c->softcap > 0.0)
     terms += fmaxl(fabsl(s->exact.score[1][j]), (long double)c->softcap * tiny);
@@ -160,7 +163,7 @@ struct row_bounds {
 
 static struct row_bounds row_bounds_of(struct scratch *s) {
   const struct row_case *c = &s->c;
-  struct row_bounds r = {reference_limits_of(c->problem->query_type), 0, 0, 0};
+  struct row_bounds r = {reference_limits_of(c->compute_type), 0, 0, 0};
   const int has_sink = isfinite(c->sink) && !s->exact.is_nan && !s->exact.is_empty;
   const int64_t sums = c->keys + has_sink;
   r.chain = (long double)(sums > c->problem->key_dim ? sums : c->problem->key_dim);
@@ -202,8 +205,9 @@ static void put_output(const struct scratch *s, const struct row_bounds *r,
       whole += v;
     }
     long double bound = REFERENCE_BOUND * eps * (r->chain + r->largest) * weighted + tiny * whole;
+    bound += narrow_half_step(c->output_type, fabsl(value) + bound);
     if (s->exact.is_empty) bound = 0.0L;
-    put(values, d, value, bound, floor, eps * rounded);
+    put(values, d, value, bound, floor, eps * rounded + narrow_half_step(c->output_type, value));
     if (!isfinite(value) && !any_nan) values->bound[d] = (long double)INFINITY;
   }
 }
@@ -258,7 +262,7 @@ static long double worse(long double error, long double plain, long double exact
 
 static void compare_plain(struct scratch *s, const struct reference_row *row,
                           long double error[REFERENCE_KINDS]) {
-  int wide = s->c.problem->query_type == SDPA_F64, stage = stage_of(s->c.problem);
+  int wide = s->c.compute_type == SDPA_F64, stage = stage_of(s->c.problem);
   const struct plain64_row *a = &s->plain64;
   const struct plain32_row *b = &s->plain32;
   if (wide)
@@ -269,7 +273,8 @@ static void compare_plain(struct scratch *s, const struct reference_row *row,
     const struct reference_values *values = &row->kind[kind];
     for (int64_t i = 0; i < values->count; i++) {
       double plain = 0.0;
-      if (kind == REFERENCE_OUTPUT) plain = wide ? a->output[i] : (double)b->output[i];
+      if (kind == REFERENCE_OUTPUT)
+        plain = row_stored(&s->c, wide ? a->output[i] : (double)b->output[i]);
       if (kind == REFERENCE_WEIGHTS) plain = wide ? a->weight[i] : (double)b->weight[i];
       if (kind == REFERENCE_SCORES) plain = wide ? a->score[stage][i] : (double)b->score[stage][i];
       if (kind == REFERENCE_LSE) plain = wide ? a->log_sum_exp : (double)b->log_sum_exp;

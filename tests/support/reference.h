@@ -46,7 +46,7 @@ struct reference {
   int64_t rows;
   struct reference_row *row;
   /* Over all rows of one kind: the largest error of the plain implementation (three loops in the
-   * compute type, sequential sums, libm exp), and what it counts as at least, see reference.c. */
+   * compute type, sequential sums, libm exp, the output rounded to its type), and what it counts as at least, see reference.c. */
   long double plain_error[REFERENCE_KINDS];
   long double plain_floor[REFERENCE_KINDS];
 };

@@ -3,12 +3,9 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "reference_rules.h"
+#include "problem_shape.h"
 
 #include <math.h>
-
-static uint32_t compute_type(const sdpa_problem *p) {
-  return p->query_type == SDPA_F64 ? SDPA_F64 : SDPA_F32;
-}
 
 uint64_t row_distance(const struct row_case *c, int64_t j) {
   return c->position > j ? (uint64_t)c->position - (uint64_t)j
@@ -56,8 +53,17 @@ static int is_allowed(const struct row_case *c, int64_t j) {
 }
 
 /* A scalar of the problem as the compute type holds it. */
-static double rounded(const sdpa_problem *p, double value) {
-  return compute_type(p) == SDPA_F64 ? value : (double)(float)value;
+static double rounded(const struct row_case *c, double value) {
+  return c->compute_type == SDPA_F64 ? value : (double)(float)value;
+}
+
+static void set_types(struct row_case *c, const sdpa_problem *problem) {
+  c->query_type = problem_type(problem, PROBLEM_QUERY);
+  c->key_type = problem_type(problem, PROBLEM_KEY);
+  c->value_type = problem_type(problem, PROBLEM_VALUE);
+  c->output_type = problem_type(problem, PROBLEM_OUTPUT);
+  c->bias_type = problem_type(problem, PROBLEM_BIAS);
+  c->compute_type = problem_compute_type(problem);
 }
 
 void row_case_set(struct row_case *c, const sdpa_problem *problem, const sdpa_args *args,
@@ -67,17 +73,17 @@ void row_case_set(struct row_case *c, const sdpa_problem *problem, const sdpa_ar
   c->batch = batch;
   c->head = head;
   c->row = row;
+  set_types(c, problem);
   c->kv_head = head / (problem->query_heads / problem->kv_heads);
   c->keys = length(args->key_lens, SDPA_KEY_LENS, problem, batch, problem->key_len);
   if (row >= length(args->query_lens, SDPA_QUERY_LENS, problem, batch, problem->query_len))
     c->keys = 0;
   c->position = saturated_sum(row, offset(c));
-  c->scale = rounded(problem, problem->scale);
-  c->softcap = rounded(problem, problem->softcap);
-  c->slope = problem->features & SDPA_ALIBI
-                 ? row_load(compute_type(problem), args->alibi_slopes, head)
-                 : 0.0;
-  c->sink = problem->features & SDPA_SINKS ? row_load(compute_type(problem), args->sinks, head)
+  c->scale = rounded(c, problem->scale);
+  c->softcap = rounded(c, problem->softcap);
+  c->slope =
+      problem->features & SDPA_ALIBI ? row_load(c->compute_type, args->alibi_slopes, head) : 0.0;
+  c->sink = problem->features & SDPA_SINKS ? row_load(c->compute_type, args->sinks, head)
                                            : (double)-INFINITY;
   c->n_allowed = 0;
   for (int64_t j = 0; j < problem->key_len; j++) {
@@ -89,5 +95,7 @@ void row_case_set(struct row_case *c, const sdpa_problem *problem, const sdpa_ar
 struct reference_limits reference_limits_of(uint32_t type) {
   if (type == SDPA_F64)
     return (struct reference_limits){0x1.fffffffffffffp1023L, 0x1p-1022L, 0x1p-53L};
+  if (type == SDPA_BF16) return (struct reference_limits){0x1.fep127L, 0x1p-126L, 0x1p-8L};
+  if (type == SDPA_F16) return (struct reference_limits){0x1.ffcp15L, 0x1p-14L, 0x1p-11L};
   return (struct reference_limits){0x1.fffffep127L, 0x1p-126L, 0x1p-24L};
 }

@@ -8,6 +8,7 @@
 #ifndef REFERENCE_RULES_H
 #define REFERENCE_RULES_H
 
+#include "narrow_float.h"
 #include "reference.h"
 
 /* One row and what the rules say of it. */
@@ -19,6 +20,7 @@ struct row_case {
   int64_t keys;     /* L_k; 0 in a row from L_q on */
   uint8_t *allowed; /* [key_len] */
   int64_t n_allowed;
+  uint32_t query_type, key_type, value_type, output_type, bias_type, compute_type;
   double scale;       /* as given, converted to the compute type; without meaning if not given */
   double softcap;     /* the same; 0: off */
   double slope, sink; /* 0 and -infinity where there are none */
@@ -31,38 +33,39 @@ void row_case_set(struct row_case *c, const sdpa_problem *problem, const sdpa_ar
 /* Elements of this row, head and batch entry. Inline: they are the inner loops. */
 static inline double row_load(uint32_t type, const void *base, int64_t place) {
   if (type == SDPA_F64) return ((const double *)base)[place];
+  if (is_narrow_float(type)) return narrow_to_double(type, ((const uint16_t *)base)[place]);
   return (double)((const float *)base)[place];
-}
-
-static inline uint32_t row_key_type(const sdpa_problem *p) {
-  return p->key_type ? p->key_type : p->query_type;
 }
 
 static inline double row_query(const struct row_case *c, int64_t d) {
   const sdpa_strides *s = &c->problem->query;
-  return row_load(c->problem->query_type, c->args->query,
+  return row_load(c->query_type, c->args->query,
                   c->batch * s->batch + c->head * s->head + c->row * s->row + d * s->col);
 }
 
 static inline double row_key(const struct row_case *c, int64_t j, int64_t d) {
   const sdpa_strides *s = &c->problem->key;
-  return row_load(row_key_type(c->problem), c->args->key,
+  return row_load(c->key_type, c->args->key,
                   c->batch * s->batch + c->kv_head * s->head + j * s->row + d * s->col);
 }
 
 static inline double row_value(const struct row_case *c, int64_t j, int64_t d) {
   const sdpa_strides *s = &c->problem->value;
-  return row_load(c->problem->value_type ? c->problem->value_type : row_key_type(c->problem),
-                  c->args->value,
+  return row_load(c->value_type, c->args->value,
                   c->batch * s->batch + c->kv_head * s->head + j * s->row + d * s->col);
 }
 
 static inline double row_bias(const struct row_case *c, int64_t j) {
   const sdpa_strides *s = &c->problem->bias;
   if (!(c->problem->features & SDPA_BIAS)) return 0.0;
-  return row_load(c->problem->bias_type ? c->problem->bias_type : c->problem->query_type,
-                  c->args->bias,
+  return row_load(c->bias_type, c->args->bias,
                   c->batch * s->batch + c->head * s->head + c->row * s->row + j * s->col);
+}
+
+/* An element of the output as memory will hold it. */
+static inline double row_stored(const struct row_case *c, double value) {
+  if (!is_narrow_float(c->output_type)) return value;
+  return narrow_to_double(c->output_type, narrow_from_double(c->output_type, value));
 }
 
 /* |p - j| as an unsigned number: the difference of two int64_t need not fit in one. */

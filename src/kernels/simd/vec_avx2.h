@@ -1,4 +1,4 @@
-/* vec_avx2.h - the vector operations in AVX2 and FMA: 8 floats, 4 doubles
+/* vec_avx2.h - the vector operations in AVX2, FMA and F16C: 8 floats, 4 doubles
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
@@ -288,6 +288,61 @@ SDPAI_INLINE vf32 vf32_sum_each(const vf32 *x) {
 SDPAI_INLINE vf64 vf64_sum_each(const vf64 *x) {
   const vf64 a = _mm256_hadd_pd(x[0], x[1]), b = _mm256_hadd_pd(x[2], x[3]);
   return _mm256_add_pd(_mm256_permute2f128_pd(a, b, 0x20), _mm256_permute2f128_pd(a, b, 0x31));
+}
+
+/* The first k of 8 elements of 16 bits, zeros after them; there are no masked accesses to such. */
+SDPAI_INLINE __m128i vec_load_part_16(const uint16_t *p, int k) {
+  uint16_t part[8] = {0};
+  for (int i = 0; i < k; i++) part[i] = p[i];
+  return _mm_loadu_si128((const __m128i *)(const void *)part);
+}
+SDPAI_INLINE void vec_store_part_16(uint16_t *p, int k, __m128i x) {
+  uint16_t part[8];
+  _mm_storeu_si128((__m128i *)(void *)part, x);
+  for (int i = 0; i < k; i++) p[i] = part[i];
+}
+
+SDPAI_INLINE vf32 vf32_from_bf16(__m128i x) {
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
+}
+/* The sum of vec_generic.h; quiet for NaN. */
+SDPAI_INLINE __m128i vf32_to_bf16(vf32 v) {
+  const __m256i bits = _mm256_castps_si256(v), high = _mm256_srli_epi32(bits, 16);
+  const __m256i even = _mm256_and_si256(high, _mm256_set1_epi32(1));
+  const __m256i half = _mm256_add_epi32(even, _mm256_set1_epi32(0x7fff));
+  const __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, half), 16);
+  const __m256i quiet = _mm256_or_si256(high, _mm256_set1_epi32(0x40));
+  const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+  const __m256i wide = _mm256_blendv_epi8(rounded, quiet, nan);
+  return _mm_packus_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
+}
+SDPAI_INLINE vf32 vf32_load_bf16(const uint16_t *p) {
+  return vf32_from_bf16(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+SDPAI_INLINE vf32 vf32_load_part_bf16(const uint16_t *p, int k) {
+  return vf32_from_bf16(vec_load_part_16(p, k));
+}
+SDPAI_INLINE void vf32_store_bf16(uint16_t *p, vf32 v) {
+  _mm_storeu_si128((__m128i *)(void *)p, vf32_to_bf16(v));
+}
+SDPAI_INLINE void vf32_store_part_bf16(uint16_t *p, int k, vf32 v) {
+  vec_store_part_16(p, k, vf32_to_bf16(v));
+}
+
+SDPAI_INLINE __m128i vf32_to_f16(vf32 v) {
+  return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+SDPAI_INLINE vf32 vf32_load_f16(const uint16_t *p) {
+  return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+SDPAI_INLINE vf32 vf32_load_part_f16(const uint16_t *p, int k) {
+  return _mm256_cvtph_ps(vec_load_part_16(p, k));
+}
+SDPAI_INLINE void vf32_store_f16(uint16_t *p, vf32 v) {
+  _mm_storeu_si128((__m128i *)(void *)p, vf32_to_f16(v));
+}
+SDPAI_INLINE void vf32_store_part_f16(uint16_t *p, int k, vf32 v) {
+  vec_store_part_16(p, k, vf32_to_f16(v));
 }
 
 #endif

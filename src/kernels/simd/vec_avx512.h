@@ -313,4 +313,46 @@ SDPAI_INLINE vf64 vf64_sum_each(const vf64 *x) {
   return _mm512_add_pd(_mm512_shuffle_f64x2(a, b, 0x88), _mm512_shuffle_f64x2(a, b, 0xdd));
 }
 
+SDPAI_INLINE vf32 vf32_from_bf16(__m256i x) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16));
+}
+/* The sum of vec_generic.h; quiet for NaN. VCVTNEPS2BF16 of AVX512-BF16 takes subnormal numbers for
+ * zeros, so it does not serve. */
+SDPAI_INLINE __m256i vf32_to_bf16(vf32 v) {
+  const __m512i bits = _mm512_castps_si512(v), high = _mm512_srli_epi32(bits, 16);
+  const __m512i even = _mm512_and_si512(high, _mm512_set1_epi32(1));
+  const __m512i half = _mm512_add_epi32(even, _mm512_set1_epi32(0x7fff));
+  const __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(bits, half), 16);
+  const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+  return _mm512_cvtepi32_epi16(_mm512_mask_or_epi32(rounded, nan, high, _mm512_set1_epi32(0x40)));
+}
+SDPAI_INLINE vf32 vf32_load_bf16(const uint16_t *p) {
+  return vf32_from_bf16(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+SDPAI_INLINE vf32 vf32_load_part_bf16(const uint16_t *p, int k) {
+  return vf32_from_bf16(_mm256_maskz_loadu_epi16(vf32_part_mask(k), p));
+}
+SDPAI_INLINE void vf32_store_bf16(uint16_t *p, vf32 v) {
+  _mm256_storeu_si256((__m256i *)(void *)p, vf32_to_bf16(v));
+}
+SDPAI_INLINE void vf32_store_part_bf16(uint16_t *p, int k, vf32 v) {
+  _mm256_mask_storeu_epi16(p, vf32_part_mask(k), vf32_to_bf16(v));
+}
+
+SDPAI_INLINE __m256i vf32_to_f16(vf32 v) {
+  return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+SDPAI_INLINE vf32 vf32_load_f16(const uint16_t *p) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+SDPAI_INLINE vf32 vf32_load_part_f16(const uint16_t *p, int k) {
+  return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(vf32_part_mask(k), p));
+}
+SDPAI_INLINE void vf32_store_f16(uint16_t *p, vf32 v) {
+  _mm256_storeu_si256((__m256i *)(void *)p, vf32_to_f16(v));
+}
+SDPAI_INLINE void vf32_store_part_f16(uint16_t *p, int k, vf32 v) {
+  _mm256_mask_storeu_epi16(p, vf32_part_mask(k), vf32_to_f16(v));
+}
+
 #endif

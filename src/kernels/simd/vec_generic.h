@@ -32,6 +32,12 @@
  *   sum_each(x)                           lane u: the sum of the lanes of x[u], in a fixed order
  *                                         that is the same for every u; x is used up
  *
+ * and for vf32 alone, with bf16 and f16 for the last part of the name,
+ *
+ *   load_bf16(p)     store_bf16(p, v)     row_load and row_store of kernels.h, for a vector of
+ *   load_part_bf16(p, k)                  uint16_t
+ *   store_part_bf16(p, k, v)
+ *
  * and without a type
  *
  *   vec_bits(p)                           bit u set where byte p[u] != 0, for 32 bytes
@@ -185,6 +191,71 @@ SDPAI_INLINE vf32 vf32_with_sign(vf32 a, vf32 s) {
 
 SDPAI_INLINE vf64 vf64_with_sign(vf64 a, vf64 s) {
   return vf64_from_bits(vf64_bits(a) | (vf64_bits(s) & UINT64_C(0x8000000000000000)));
+}
+
+SDPAI_INLINE vf32 vf32_load_bf16(const uint16_t *p) {
+  return vf32_from_bits((uint32_t)*p << 16);
+}
+
+/* Adding half of the last place that stays, less one where that place is even, carries where
+ * rounding goes up: into the exponent too, and from the largest number into infinity. */
+SDPAI_INLINE void vf32_store_bf16(uint16_t *p, vf32 v) {
+  const uint32_t bits = vf32_bits(v), magnitude = bits & UINT32_C(0x7fffffff);
+  const uint32_t rounded = (bits + UINT32_C(0x7fff) + (bits >> 16 & 1)) >> 16;
+  const uint32_t quiet = bits >> 16 | 0x40;
+  *p = (uint16_t)(magnitude > UINT32_C(0x7f800000) ? quiet : rounded);
+}
+
+/* A subnormal number m 2^-24 is read as 2^-14 + m 2^-24, whose subtraction is exact. */
+SDPAI_INLINE vf32 vf32_load_f16(const uint16_t *p) {
+  const uint32_t sign = (uint32_t)(*p & 0x8000) << 16, magnitude = *p & 0x7fff;
+  const uint32_t fraction = magnitude << 13;
+  if (magnitude < 0x400)
+    return vf32_from_bits(sign |
+                          vf32_bits(vf32_from_bits(UINT32_C(0x38800000) | fraction) - 0x1p-14f));
+  if (magnitude < 0x7c00) return vf32_from_bits(sign | (fraction + (UINT32_C(112) << 23)));
+  const uint32_t quiet = magnitude > 0x7c00 ? UINT32_C(0x400000) : 0;
+  return vf32_from_bits(sign | UINT32_C(0x7f800000) | fraction | quiet);
+}
+
+/* The leading bits of m, `dropped` less, to nearest even; 0 < dropped < 32. */
+SDPAI_INLINE uint32_t vec_round_bits(uint32_t m, uint32_t dropped) {
+  return (m + (UINT32_C(1) << (dropped - 1)) - 1 + (m >> dropped & 1)) >> dropped;
+}
+
+SDPAI_INLINE void vf32_store_f16(uint16_t *p, vf32 v) {
+  const uint32_t bits = vf32_bits(v), magnitude = bits & UINT32_C(0x7fffffff);
+  uint32_t half;
+  if (magnitude > UINT32_C(0x7f800000)) {
+    half = 0x7e00 | (magnitude >> 13 & 0x3ff);
+  } else if (magnitude >= UINT32_C(0x477ff000)) { /* 65520, in the middle of 65504 and 2^16 */
+    half = 0x7c00;
+  } else if (magnitude >= UINT32_C(0x38800000)) { /* 2^-14 */
+    half = vec_round_bits(magnitude - (UINT32_C(112) << 23), 13);
+  } else if (magnitude > UINT32_C(0x33000000)) { /* 2^-25, which rounds to 0 */
+    half = vec_round_bits((magnitude & 0x7fffff) | 0x800000, 126 - (magnitude >> 23));
+  } else {
+    half = 0;
+  }
+  *p = (uint16_t)(bits >> 16 & 0x8000) | (uint16_t)half;
+}
+
+/* A vector of one lane has no other part than the whole. */
+SDPAI_INLINE vf32 vf32_load_part_bf16(const uint16_t *p, int k) {
+  (void)k;
+  return vf32_load_bf16(p);
+}
+SDPAI_INLINE vf32 vf32_load_part_f16(const uint16_t *p, int k) {
+  (void)k;
+  return vf32_load_f16(p);
+}
+SDPAI_INLINE void vf32_store_part_bf16(uint16_t *p, int k, vf32 v) {
+  (void)k;
+  vf32_store_bf16(p, v);
+}
+SDPAI_INLINE void vf32_store_part_f16(uint16_t *p, int k, vf32 v) {
+  (void)k;
+  vf32_store_f16(p, v);
 }
 
 /* 2^n as bits: n + 127 lands in the low bits of 1.5 * 2^23 + 127 + n, whose last place is 1, and

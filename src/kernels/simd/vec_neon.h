@@ -291,4 +291,60 @@ SDPAI_INLINE vf64 vf64_sum_each(const vf64 *x) {
   return vpaddq_f64(x[0], x[1]);
 }
 
+/* The first k of 4 elements of 16 bits, zeros after them. */
+SDPAI_INLINE uint16x4_t vec_load_part_16(const uint16_t *p, int k) {
+  uint16_t part[4] = {0};
+  for (int i = 0; i < k; i++) part[i] = p[i];
+  return vld1_u16(part);
+}
+SDPAI_INLINE void vec_store_part_16(uint16_t *p, int k, uint16x4_t x) {
+  uint16_t part[4];
+  vst1_u16(part, x);
+  for (int i = 0; i < k; i++) p[i] = part[i];
+}
+
+SDPAI_INLINE vf32 vf32_from_bf16(uint16x4_t x) {
+  return vreinterpretq_f32_u32(vshll_n_u16(x, 16));
+}
+/* The sum of vec_generic.h; quiet for NaN. */
+SDPAI_INLINE uint16x4_t vf32_to_bf16(vf32 v) {
+  const uint32x4_t bits = vreinterpretq_u32_f32(v);
+  const uint32x4_t even = vandq_u32(vshrq_n_u32(bits, 16), vdupq_n_u32(1));
+  const uint32x4_t rounded = vaddq_u32(bits, vaddq_u32(even, vdupq_n_u32(0x7fff)));
+  const uint32x4_t quiet = vorrq_u32(bits, vdupq_n_u32(UINT32_C(0x400000)));
+  return vshrn_n_u32(vbslq_u32(vceqq_f32(v, v), rounded, quiet), 16);
+}
+SDPAI_INLINE vf32 vf32_load_bf16(const uint16_t *p) {
+  return vf32_from_bf16(vld1_u16(p));
+}
+SDPAI_INLINE vf32 vf32_load_part_bf16(const uint16_t *p, int k) {
+  return vf32_from_bf16(vec_load_part_16(p, k));
+}
+SDPAI_INLINE void vf32_store_bf16(uint16_t *p, vf32 v) {
+  vst1_u16(p, vf32_to_bf16(v));
+}
+SDPAI_INLINE void vf32_store_part_bf16(uint16_t *p, int k, vf32 v) {
+  vec_store_part_16(p, k, vf32_to_bf16(v));
+}
+
+/* FCVTL and FCVTN round by the control register, which the api layer has reset. */
+SDPAI_INLINE vf32 vf32_from_f16(uint16x4_t x) {
+  return vcvt_f32_f16(vreinterpret_f16_u16(x));
+}
+SDPAI_INLINE uint16x4_t vf32_to_f16(vf32 v) {
+  return vreinterpret_u16_f16(vcvt_f16_f32(v));
+}
+SDPAI_INLINE vf32 vf32_load_f16(const uint16_t *p) {
+  return vf32_from_f16(vld1_u16(p));
+}
+SDPAI_INLINE vf32 vf32_load_part_f16(const uint16_t *p, int k) {
+  return vf32_from_f16(vec_load_part_16(p, k));
+}
+SDPAI_INLINE void vf32_store_f16(uint16_t *p, vf32 v) {
+  vst1_u16(p, vf32_to_f16(v));
+}
+SDPAI_INLINE void vf32_store_part_f16(uint16_t *p, int k, vf32 v) {
+  vec_store_part_16(p, k, vf32_to_f16(v));
+}
+
 #endif

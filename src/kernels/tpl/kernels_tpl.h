@@ -1,4 +1,4 @@
-/* kernels_tpl.h - every template, for both types: the kernels of one ISA
+/* kernels_tpl.h - every template, for every type: the kernels of one ISA
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
@@ -14,6 +14,7 @@
 #include "runtime/compiler.h"
 
 #include "kernels/tpl/real_f32.h"
+#include "kernels/tpl/narrow_kernels_tpl.h"
 #include "kernels/tpl/type_kernels_tpl.h"
 #include "kernels/tpl/real_f64.h"
 #include "kernels/tpl/type_kernels_tpl.h"

@@ -1,4 +1,4 @@
-/* kernels_avx2.c - the kernels for AVX2 with FMA
+/* kernels_avx2.c - the kernels for AVX2 with FMA and F16C
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
