@@ -28,6 +28,7 @@ enum {
   ITEMS_A_THREAD = 8,      /* so many that the last ones to end leave few threads idle */
   SERIAL_FLOPS = 2000000,  /* about 10 us: what waking a thread costs several times over */
   SMALL_ROWS = 16,         /* rows that tiled_small_tpl.h takes: more than run by rows on any ISA */
+  ROWS_AHEAD = 8192,       /* bytes of K and of V asked for before the products ask themselves */
   SCORE_SEGMENT = SDPAI_TILE_KEYS
 };
 
