@@ -96,21 +96,15 @@ static void X(add_values)(const struct X(item) * item, struct sdpai_interval til
       o[r * dim + d] = o[r * dim + d] * alpha[r] + sums[r * dim + d];
 }
 
-/* Asks for the first ROWS_AHEAD bytes of some rows, `dim` > 0. */
-static void X(ask_rows)(const T *at, int64_t rows, int64_t ld, int64_t dim) {
-  const int64_t few = ROWS_AHEAD / (dim * (int64_t)sizeof(T)) + 1;
-  for (int64_t r = 0; r < sdpai_min(rows, few); r++)
-    for (int64_t d = 0; d < dim; d += 64 / (int64_t)sizeof(T)) SDPAI_PREFETCH(at + r * ld + d);
-}
-
 /* Asks for the beginnings of the tile's values and of the keys after it, before which the products
  * ask for nothing: so memory works through the softmax, too. */
-static void X(ask_ahead)(const struct X(item) * item, struct sdpai_interval tile) {
+SDPAI_INLINE void X(ask_ahead)(const struct X(item) * item, struct sdpai_interval tile) {
   const struct sdpai_problem *p = &item->plan->problem;
-  if (item->value && !item->plan->tiled.packs_value) X(ask_rows)
-  (item->value + tile.begin * p->value.row, tile.end - tile.begin, p->value.row, p->value_dim);
-  if (p->key_dim > 0 && tile.end < item->key_len && !item->plan->tiled.packs_key) X(ask_rows)
-  (item->key + tile.end * p->key.row, item->key_len - tile.end, p->key.row, p->key_dim);
+  const int64_t few = ROWS_AHEAD / (int64_t)sizeof(T);
+  ask_rows(p, item->args->value, &p->value, item->batch, item->kv_head, tile.begin,
+           sdpai_min(tile.end - tile.begin, few / sdpai_max(1, p->value_dim) + 1), p->value_dim);
+  ask_rows(p, item->args->key, &p->key, item->batch, item->kv_head, tile.end,
+           sdpai_min(item->key_len - tile.end, few / sdpai_max(1, p->key_dim) + 1), p->key_dim);
 }
 
 static void X(run_tile_by_rows)(const struct X(item) * item, struct sdpai_interval tile, int first,
