@@ -99,9 +99,9 @@ SDPAI_INLINE void V(product_nt_block)(int64_t m, int64_t n, int64_t k, const rea
   int64_t i = 0;
   for (; m - i >= ROWS; i += ROWS)
     V(product_nt_rows)(ROWS, KEYS, n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc, ahead);
-  if (m - i == 3) {
+  if (ROWS > 3 && m - i == 3) {
     V(product_nt_rows)(3, LANES / 4, n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc, ahead);
-  } else if (m - i == 2) {
+  } else if (ROWS > 2 && m - i == 2) {
     V(product_nt_rows)(2, LANES / 2, n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc, ahead);
   } else if (m - i == 1) {
     V(product_nt_rows)(1, LANES, n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc, ahead);
