@@ -94,7 +94,7 @@ static inline uint32_t X(interval_word)(int64_t begin, int64_t end, int64_t from
 
 /* Asks for the next tile's part of rows of mask or bias: each row is a stream of its own, too many
  * and too short for the hardware's prefetcher. */
-static void X(prefetch_rows)(const char *at, int64_t rows, int64_t row_bytes, int64_t bytes) {
+SDPAI_INLINE void X(prefetch_rows)(const char *at, int64_t rows, int64_t row_bytes, int64_t bytes) {
   for (int64_t r = 0; r < rows; r++)
     for (int64_t i = 0; i < bytes; i += 64) SDPAI_PREFETCH(at + r * row_bytes + i);
 }

@@ -150,12 +150,26 @@ static void X(add_values)(const struct X(item) * item, struct sdpai_interval til
       o[r * dim + d] = o[r * dim + d] * alpha[r] + sums[r * dim + d];
 }
 
+/* Asks for the beginnings of the tile's values and of the keys after it, before which the products
+ * ask for nothing: so memory works through the softmax, too. */
+SDPAI_INLINE void X(ask_ahead)(const struct X(item) * item, struct sdpai_interval tile) {
+  const struct sdpai_problem *p = &item->plan->problem;
+  const uint32_t key_type = p->types.key, value_type = p->types.value;
+  const int64_t values = ROWS_AHEAD / sdpai_element(value_type) / sdpai_max(1, p->value_dim) + 1;
+  const int64_t keys = ROWS_AHEAD / sdpai_element(key_type) / sdpai_max(1, p->key_dim) + 1;
+  ask_rows(value_type, item->args->value, &p->value, item->batch, item->kv_head, tile.begin,
+           sdpai_min(tile.end - tile.begin, values), p->value_dim);
+  ask_rows(key_type, item->args->key, &p->key, item->batch, item->kv_head, tile.end,
+           sdpai_min(item->key_len - tile.end, keys), p->key_dim);
+}
+
 static void X(run_tile_by_rows)(const struct X(item) * item, struct sdpai_interval tile, int first,
                                 const struct sdpai_part *part) {
   const struct sdpai_problem *p = &item->plan->problem;
   const int64_t n = tile.end - tile.begin;
   T *x = item->scratch->scores, *m = part->m, *l = part->l, *alpha = item->scratch->alpha;
   X(multiply_keys)(item, tile, x);
+  X(ask_ahead)(item, tile);
   struct sdpai_segment s = {0};
   while (sdpai_next_segment(p, item->kv_head, item->first, item->rows, &s)) {
     struct X(head) head;
