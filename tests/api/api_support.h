@@ -70,6 +70,8 @@ void api_run(struct api_call *call);
 int api_offers(uint32_t engine);
 void api_needs(uint32_t engine);
 
+size_t api_element_size(uint32_t type);
+
 /* Element i of a tensor of `type`, as double. */
 double api_get(uint32_t type, const void *data, int64_t i);
 void api_put(uint32_t type, void *data, int64_t i, double x);
