@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "live_elements.h"
+#include "narrow_float.h"
 #include "random_problem.h"
 
 enum { PROBLEMS = 120, LEAST_WORK = 2400000, SMALLER = 50 };
@@ -20,6 +21,7 @@ enum { PROBLEMS = 120, LEAST_WORK = 2400000, SMALLER = 50 };
 /* What came out, over all problems. */
 struct tally {
   int64_t threaded, split, loops;
+  int64_t narrow, narrow_split; /* of `threaded` and `split`: with K or V in 16 bits */
 };
 
 /* Each of them costs as much as SMALLER of the other tests' problems, which SDPA_PROPERTY_COUNT
@@ -57,8 +59,12 @@ static void count_plan(const struct problem_spec *spec, const sdpa_options *opti
   assert_int_equal(sdpa_plan_create(&spec->problem, options, &plan), SDPA_OK);
   assert_int_equal(sdpa_plan_query(plan, &info), SDPA_OK);
   sdpa_plan_destroy(plan);
+  const int narrow = is_narrow_float(problem_type(&spec->problem, PROBLEM_KEY)) ||
+                     is_narrow_float(problem_type(&spec->problem, PROBLEM_VALUE));
   tally->threaded += info.threads > 1;
   tally->split += info.key_splits > 1;
+  tally->narrow += narrow && info.threads > 1;
+  tally->narrow_split += narrow && info.key_splits > 1;
 }
 
 /* Engine tiled's ways among all. */
@@ -75,7 +81,7 @@ static void test_threads(void **state) {
   static const int32_t threads[] = {1, 2, 3, 7, 7};
   enum { COUNTS = sizeof threads / sizeof *threads };
   struct property_way ways[PROPERTY_WAYS_MAX];
-  struct tally tally = {0, 0, 0};
+  struct tally tally = {0};
   const int n_ways = tiled_ways(ways);
   const int64_t problems = count_of(PROBLEMS);
   for (int64_t i = 0; i < problems; i++) {
@@ -106,11 +112,15 @@ static void test_threads(void **state) {
     }
     problem_data_free(&data);
   }
-  printf("%lld problems with %d ISAs: %lld on several threads, %lld with keys in parts\n",
-         (long long)problems, n_ways, (long long)tally.threaded, (long long)tally.split);
+  printf(
+      "%lld problems with %d ISAs: %lld on several threads, %lld with keys in parts; of these %lld "
+      "and %lld with K or V in 16 bits\n",
+      (long long)problems, n_ways, (long long)tally.threaded, (long long)tally.split,
+      (long long)tally.narrow, (long long)tally.narrow_split);
   if (problems < PROBLEMS) return;
   assert_true(tally.threaded > problems * n_ways * 2 / 3);
   assert_true(tally.split > problems * n_ways / 8);
+  assert_true(tally.narrow > problems * n_ways / 20 && tally.narrow_split > problems * n_ways / 60);
   assert_true(tally.loops > problems * n_ways * 2 / 3);
 }
 
