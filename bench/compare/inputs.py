@@ -8,6 +8,7 @@ NumPy has no bf16: such tensors are f32 arrays of numbers that bf16 has, and wha
 of them are their bits.
 """
 
+import copy
 from functools import cached_property
 
 import numpy as np
@@ -47,6 +48,12 @@ class Inputs:
             self.mask[:, 0] = True
         if shape.bias:
             self.bias = normal(rows, keys)
+
+    def with_absolute_values(self):
+        """The same with V's absolute values."""
+        other = copy.copy(self)
+        other.value = np.abs(self.value)
+        return other
 
     def stored(self, numbers):
         """A tensor of these numbers as memory holds it in the shape's type."""

@@ -58,6 +58,7 @@ static const struct field_case problem_cases[] = {
     {P(output_type), U32, SDPA_F64, 0, "f64", SDPA_ERROR_UNSUPPORTED, SDPA_BF16, 0, 0},
     {P(output_type), U32, SDPA_F64, 0, "f64", SDPA_ERROR_UNSUPPORTED, SDPA_F32, 0, 0},
     {P(bias_type), U32, SDPA_F32, 0, "f32", SDPA_ERROR_UNSUPPORTED, 0, SDPA_BIAS, 0},
+    {P(bias_type), U32, SDPA_F64, 0, "f64", SDPA_ERROR_UNSUPPORTED, SDPA_F32, SDPA_BIAS, 0},
     {P(bias_type), U32, SDPA_BF16, 0, "bf16", SDPA_ERROR_UNSUPPORTED, SDPA_F32, SDPA_BIAS, 0},
     {P(bias_type), U32, SDPA_F16, 0, "f16", SDPA_ERROR_UNSUPPORTED, SDPA_BF16, SDPA_BIAS, 0},
     /* flags and constants */

@@ -69,6 +69,7 @@ static void compare_row(const struct reference_row *row, const sdpa_problem *pro
     if (!isfinite(value) || !isfinite(actual)) continue;
     long double error = fabsl(actual - value);
     if (error > result->error[kind]) result->error[kind] = error;
+    if (is_narrow_float(type)) continue;
     if (bound > 0.0L && error / bound > result->worst[kind]) result->worst[kind] = error / bound;
   }
 }

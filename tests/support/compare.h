@@ -12,7 +12,8 @@
 struct compare_result {
   int failed;                         /* 1: text says where and how */
   long double error[REFERENCE_KINDS]; /* largest absolute error of a finite value */
-  long double worst[REFERENCE_KINDS]; /* largest error divided by its bound */
+  long double worst[REFERENCE_KINDS]; /* largest error divided by its bound; not of 16
+                                         bits: there it says how ties fell */
   long double plain[REFERENCE_KINDS]; /* error / (2 max(plain, floor)), where plain was run */
   char text[512];
 };
