@@ -189,8 +189,9 @@ static void put(struct reference_values *values, int64_t i, long double value, l
 }
 
 static void put_output(const struct scratch *s, const struct row_bounds *r,
-                       struct reference_values *values, long double *floor) {
+                       struct reference_row *row, long double *floor) {
   const struct row_case *c = &s->c;
+  struct reference_values *values = &row->kind[REFERENCE_OUTPUT];
   long double eps = r->limits.roundoff, tiny = r->limits.smallest;
   for (int64_t d = 0; d < values->count; d++) {
     long double value = s->exact.output[d], weighted = 0.0L, whole = 0.0L, rounded = 0.0L;
@@ -207,6 +208,7 @@ static void put_output(const struct scratch *s, const struct row_bounds *r,
     long double bound = REFERENCE_BOUND * eps * (r->chain + r->largest) * weighted + tiny * whole;
     bound += narrow_half_step(c->output_type, fabsl(value) + bound);
     if (s->exact.is_empty) bound = 0.0L;
+    row->summed[d] = weighted;
     put(values, d, value, bound, floor, eps * rounded + narrow_half_step(c->output_type, value));
     if (!isfinite(value) && !any_nan) values->bound[d] = (long double)INFINITY;
   }
@@ -245,7 +247,8 @@ static void compute_row(struct scratch *s, struct reference_row *row,
   exact_row_compute(&s->c, &s->exact);
   set_amounts(s);
   struct row_bounds r = row_bounds_of(s);
-  put_output(s, &r, &row->kind[REFERENCE_OUTPUT], floor ? &floor[REFERENCE_OUTPUT] : NULL);
+  row->largest = r.largest;
+  put_output(s, &r, row, floor ? &floor[REFERENCE_OUTPUT] : NULL);
   put_rows_of_keys(s, &r, row, floor);
   if (lse->count == 0) return;
   long double value = s->exact.log_sum_exp;
@@ -288,11 +291,12 @@ static int64_t rows_of_head(const sdpa_problem *problem, const struct reference_
   return most > 0 && most < problem->query_len ? most : problem->query_len;
 }
 
-/* One allocation: the rows, then their values and bounds. */
+/* One allocation: the rows, then their values, bounds and sums. */
 static int reserve(struct reference *reference, const sdpa_problem *problem, int64_t rows) {
   size_t per_row = 0;
   for (int kind = 0; kind < REFERENCE_KINDS; kind++)
     per_row += 2 * (size_t)kind_count(problem, kind);
+  per_row += (size_t)kind_count(problem, REFERENCE_OUTPUT);
   size_t head = ((size_t)rows * sizeof(struct reference_row) + 15) / 16 * 16;
   reference->row = malloc(head + (size_t)rows * per_row * sizeof(long double) + 1);
   if (!reference->row) return -1;
@@ -303,6 +307,8 @@ static int reserve(struct reference *reference, const sdpa_problem *problem, int
       reference->row[r].kind[kind] = (struct reference_values){count, next, next + count};
       next += 2 * count;
     }
+    reference->row[r].summed = next;
+    next += kind_count(problem, REFERENCE_OUTPUT);
   }
   return 0;
 }

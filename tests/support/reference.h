@@ -35,6 +35,9 @@ struct reference_values {
 struct reference_row {
   int64_t batch, head, row;
   struct reference_values kind[REFERENCE_KINDS];
+  long double largest; /* A of the bounds: the magnitudes that go into a score, see reference.c */
+  long double
+      *summed; /* of each output element: the sum of weight |v| that its error is relative to */
 };
 
 struct reference_request {
