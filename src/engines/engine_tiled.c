@@ -203,6 +203,21 @@ static void cut_keys(const struct sdpai_problem *p, struct sdpai_tiled_plan *t) 
   t->super_keys = sdpai_max(1, SUPER_BYTES / key_bytes / SDPAI_TILE_KEYS) * SDPAI_TILE_KEYS;
 }
 
+/* How K and V are read. A tile of V of which some row excludes a key is looked at as floats if it
+ * holds one that is not finite. */
+static void choose_packing(const struct sdpai_problem *p, struct sdpai_tiled_plan *t) {
+  const int output = !(p->features & SDPA_NO_OUTPUT);
+  const int key_strided = p->key.col != 1 && p->key_dim > 1;
+  const int value_strided = p->value.col != 1 && p->value_dim > 1;
+  const int key_narrow = p->types.key != p->types.compute;
+  const int value_narrow = output && p->types.value != p->types.compute;
+  t->narrow_key = t->by_rows && key_narrow && !key_strided;
+  t->narrow_value = t->by_rows && value_narrow && !value_strided;
+  t->packs_key = key_strided || (key_narrow && !t->narrow_key);
+  t->packs_value = value_strided ||
+                   (value_narrow && (!t->narrow_value || (p->features & SDPAI_MASK_FEATURES) != 0));
+}
+
 static void cut_rows(const struct sdpa_plan *plan, int32_t threads, struct sdpai_tiled_plan *t) {
   const struct sdpai_problem *p = &plan->problem;
   const int64_t lanes =
@@ -210,6 +225,7 @@ static void cut_rows(const struct sdpa_plan *plan, int32_t threads, struct sdpai
   const int64_t rows = sdpai_saturating_mul(p->group, p->query_len);
   const int64_t heads = sdpai_saturating_mul(p->batch, p->kv_heads);
   t->by_rows = p->query_len <= sdpai_max(1, lanes * 3 / 4);
+  choose_packing(p, t);
   if (t->by_rows) {
     t->item_rows = sdpai_max(1, rows);
     t->items = 1;
@@ -272,9 +288,6 @@ static sdpa_status tiled_layout(struct sdpa_plan *plan, struct sdpai_report *rep
   const struct sdpai_problem *p = &plan->problem;
   struct sdpai_tiled_plan *t = &plan->tiled;
   *t = (struct sdpai_tiled_plan){.width = 1, .panels = 1, .item_rows = 1, .items = 1, .slots = 1};
-  t->packs_key = p->types.key != p->types.compute || (p->key.col != 1 && p->key_dim > 1);
-  t->packs_value = !(p->features & SDPA_NO_OUTPUT) &&
-                   (p->types.value != p->types.compute || (p->value.col != 1 && p->value_dim > 1));
   int64_t all, heads;
   if (!sdpai_checked_mul(p->batch, p->kv_heads, &heads) ||
       !sdpai_checked_mul(p->group, p->query_len, &all) || !sdpai_checked_mul(heads, all, &all))
@@ -328,7 +341,7 @@ static void tiled_describe(const struct sdpa_plan *plan, char *text, size_t byte
   if (t->packs_key)
     sdpai_append(text, bytes, length, ", K %s",
                  types->key != types->compute ? "converted" : "packed");
-  if (t->packs_value)
+  if (t->packs_value && !t->narrow_value)
     sdpai_append(text, bytes, length, ", V %s",
                  types->value != types->compute ? "converted" : "packed");
   sdpai_append(text, bytes, length, "; up to %d threads", (int)t->slots);

@@ -1,4 +1,4 @@
-/* narrow_row.c - rows of the caller's tensors that are stored in 16 bits, as floats and back
+/* narrow_row.c - the caller's tensors that are stored in 16 bits: the kernels of their type
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -41,5 +41,31 @@ void sdpai_narrow_store(const struct sdpai_kernels *kernels, uint32_t type, int6
     const int64_t count = sdpai_min(PART, n - t);
     store(count, from + t, part);
     for (int64_t u = 0; u < count; u++) x[(t + u) * stride] = part[u];
+  }
+}
+
+int sdpai_narrow_rows_finite(const struct sdpai_kernels *kernels, uint32_t type, int64_t rows,
+                             int64_t cols, const void *x, int64_t ld) {
+  return type == SDPA_BF16 ? kernels->bf16.rows_finite(rows, cols, x, ld)
+                           : kernels->f16.rows_finite(rows, cols, x, ld);
+}
+
+void sdpai_narrow_product_nt(const struct sdpai_kernels *kernels, uint32_t type, int64_t m,
+                             int64_t n, int64_t k, const float *a, int64_t lda, const void *b,
+                             int64_t ldb, float *c, int64_t ldc) {
+  if (type == SDPA_BF16) {
+    kernels->bf16.product_nt(m, n, k, a, lda, b, ldb, c, ldc);
+  } else {
+    kernels->f16.product_nt(m, n, k, a, lda, b, ldb, c, ldc);
+  }
+}
+
+void sdpai_narrow_product_nn(const struct sdpai_kernels *kernels, uint32_t type, int64_t m,
+                             int64_t n, int64_t k, const float *a, int64_t lda, const void *b,
+                             int64_t ldb, float *c, int64_t ldc) {
+  if (type == SDPA_BF16) {
+    kernels->bf16.product_nn(m, n, k, a, lda, b, ldb, c, ldc);
+  } else {
+    kernels->f16.product_nn(m, n, k, a, lda, b, ldb, c, ldc);
   }
 }

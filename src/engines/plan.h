@@ -22,9 +22,10 @@ struct sdpai_blas_plan {
 /* How engine tiled cuts the work. A kv head's query rows are those of all its query heads, one head
  * after the other: group * query_len of them. */
 struct sdpai_tiled_plan {
-  uint8_t by_rows;                /* few queries: dimensions in lanes, not queries */
-  uint8_t small;                  /* tiled_small_tpl.h */
-  uint8_t packs_key, packs_value; /* column stride not 1, or not of the compute type */
+  uint8_t by_rows;                  /* few queries: dimensions in lanes, not queries */
+  uint8_t small;                    /* tiled_small_tpl.h */
+  uint8_t packs_key, packs_value;   /* go through scratch: column stride not 1, or in 16 bits */
+  uint8_t narrow_key, narrow_value; /* in 16 bits, and read so by the products of few rows */
   uint8_t ruled;  /* every score goes through tile_rules or row_scores, which apply the scale */
   int64_t width;  /* query rows of a panel */
   int64_t panels; /* panels of an item */

@@ -72,14 +72,58 @@ static void X(add_nonfinite_rows)(const struct X(item) * item, const struct X(he
   }
 }
 
-/* o = o * alpha + weights V of a tile; o is not read if it is the first. */
-static void X(add_values)(const struct X(item) * item, struct sdpai_interval tile, const T *weights,
-                          struct X(rows) value, const T *alpha, int first, T *o) {
+/* x = Q K^T of a tile. */
+static void X(multiply_keys)(const struct X(item) * item, struct sdpai_interval tile, T *x) {
+  const struct sdpai_problem *p = &item->plan->problem;
+  const struct sdpai_tiled_plan *t = &item->plan->tiled;
+  const int64_t n = tile.end - tile.begin;
+#if HAS_NARROW
+  if (t->narrow_key) {
+    sdpai_narrow_product_nt(item->plan->kernels, p->types.key, item->rows, n, p->key_dim,
+                            item->scratch->query, p->key_dim,
+                            sdpai_at(p->types.key, item->key, tile.begin * p->key.row), p->key.row,
+                            x, t->super_keys);
+    return;
+  }
+#endif
+  const struct X(rows) key = X(key_rows)(item, tile);
+  item->kernels->product_nt(item->rows, n, p->key_dim, item->scratch->query, p->key_dim, key.data,
+                            key.ld, x, t->super_keys);
+}
+
+/* sums = weights V of a tile whose V is in 16 bits. 0, and nothing done: it is not, or holds a
+ * non-finite element where some row may exclude a key. */
+static int X(multiply_narrow_values)(const struct X(item) * item, struct sdpai_interval tile,
+                                     const T *weights, T *sums) {
+#if HAS_NARROW
+  const struct sdpai_problem *p = &item->plan->problem;
+  const struct sdpai_tiled_plan *t = &item->plan->tiled;
+  const struct sdpai_kernels *kernels = item->plan->kernels;
+  const uint32_t type = p->types.value;
+  const int64_t n = tile.end - tile.begin, dim = p->value_dim;
+  const void *value = sdpai_at(type, item->value, tile.begin * p->value.row);
+  if (!t->narrow_value) return 0;
+  if ((p->features & SDPAI_MASK_FEATURES) &&
+      !sdpai_narrow_rows_finite(kernels, type, n, dim, value, p->value.row))
+    return 0;
+  sdpai_narrow_product_nn(kernels, type, item->rows, dim, n, weights, t->super_keys, value,
+                          p->value.row, sums, dim);
+  return 1;
+#else
+  (void)item, (void)tile, (void)weights, (void)sums;
+  return 0;
+#endif
+}
+
+/* sums = weights V of a tile. */
+static void X(multiply_values)(const struct X(item) * item, struct sdpai_interval tile,
+                               const T *weights, T *sums) {
   const struct sdpai_problem *p = &item->plan->problem;
   const int64_t dim = p->value_dim, n = tile.end - tile.begin;
-  T *sums = first ? o : item->scratch->output;
+  if (X(multiply_narrow_values)(item, tile, weights, sums)) return;
   int nonfinite = 0;
   uint8_t known = X(UNKNOWN);
+  const struct X(rows) value = X(value_rows)(item, tile);
   struct X(rows) finite = value;
   if (p->features & SDPAI_MASK_FEATURES)
     finite = X(finite_values)(item, n, value, &known, &nonfinite);
@@ -93,6 +137,14 @@ static void X(add_values)(const struct X(item) * item, struct sdpai_interval til
     (item, &head, s.row + r, tile, value, weights + (s.lane + r) * item->plan->tiled.super_keys,
      sums + (s.lane + r) * dim);
   }
+}
+
+/* o = o * alpha + weights V of a tile; o is not read if it is the first. */
+static void X(add_values)(const struct X(item) * item, struct sdpai_interval tile, const T *weights,
+                          const T *alpha, int first, T *o) {
+  const int64_t dim = item->plan->problem.value_dim;
+  T *sums = first ? o : item->scratch->output;
+  X(multiply_values)(item, tile, weights, sums);
   for (int64_t r = 0; !first && r < item->rows; r++)
     for (int64_t d = 0; d < dim; d++)
       o[r * dim + d] = o[r * dim + d] * alpha[r] + sums[r * dim + d];
@@ -103,9 +155,7 @@ static void X(run_tile_by_rows)(const struct X(item) * item, struct sdpai_interv
   const struct sdpai_problem *p = &item->plan->problem;
   const int64_t n = tile.end - tile.begin;
   T *x = item->scratch->scores, *m = part->m, *l = part->l, *alpha = item->scratch->alpha;
-  const struct X(rows) key = X(key_rows)(item, tile);
-  item->kernels->product_nt(item->rows, n, p->key_dim, item->scratch->query, p->key_dim, key.data,
-                            key.ld, x, item->plan->tiled.super_keys);
+  X(multiply_keys)(item, tile, x);
   struct sdpai_segment s = {0};
   while (sdpai_next_segment(p, item->kv_head, item->first, item->rows, &s)) {
     struct X(head) head;
@@ -122,7 +172,7 @@ static void X(run_tile_by_rows)(const struct X(item) * item, struct sdpai_interv
       }
     }
   }
-  if (item->value) X(add_values)(item, tile, x, X(value_rows)(item, tile), alpha, first, part->o);
+  if (item->value) X(add_values)(item, tile, x, alpha, first, part->o);
 }
 
 /* Whether some row of the item attends a key of the tile; if scores or weights are stored every

@@ -19,6 +19,11 @@
 #define SDPAI_REAL_bf16 uint16_t
 #define SDPAI_REAL_f16  uint16_t
 
+#define SDPAI_COMPUTE_f32  float
+#define SDPAI_COMPUTE_f64  double
+#define SDPAI_COMPUTE_bf16 float
+#define SDPAI_COMPUTE_f16  float
+
 #define SDPAI_DECLARE_row_max(name, type, real) real name(int64_t n, const real *x, real scale);
 #define SDPAI_DECLARE_row_scores(name, type, real)                                                 \
   real name(int64_t n, real *x, const struct sdpai_score_##type *score);
@@ -32,11 +37,11 @@
 #define SDPAI_DECLARE_row_softmax_backward(name, type, real)                                       \
   void name(int64_t n, const real *w, const real *g, real dot, real *out);
 
-#define SDPAI_DECLARE_product(name, real)                                                          \
-  void name(int64_t m, int64_t n, int64_t k, const real *a, int64_t lda, const real *b,            \
-            int64_t ldb, real *c, int64_t ldc);
-#define SDPAI_DECLARE_product_nt(name, type, real) SDPAI_DECLARE_product(name, real)
-#define SDPAI_DECLARE_product_nn(name, type, real) SDPAI_DECLARE_product(name, real)
+#define SDPAI_DECLARE_product(name, type, real)                                                    \
+  void name(int64_t m, int64_t n, int64_t k, const SDPAI_COMPUTE_##type *a, int64_t lda,           \
+            const real *b, int64_t ldb, SDPAI_COMPUTE_##type *c, int64_t ldc);
+#define SDPAI_DECLARE_product_nt(name, type, real) SDPAI_DECLARE_product(name, type, real)
+#define SDPAI_DECLARE_product_nn(name, type, real) SDPAI_DECLARE_product(name, type, real)
 
 #define SDPAI_DECLARE_tile_pack(name, type, real)                                                  \
   void name(int64_t rows, int64_t cols, const real *x, int64_t row_stride, int64_t col_stride,     \

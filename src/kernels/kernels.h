@@ -197,17 +197,31 @@ struct sdpai_kernels_f64 {
  * row_load    out[t] = x[t], exactly. A NaN stays one, with its sign and the bits of its fraction;
  *             one of f16 becomes quiet, one of bf16 is not changed.
  *
- * row_store   out[t] = x[t] rounded once, to nearest even: from the middle between the largest
- *             number and the power of two that would follow it on to infinity, below the smallest normal number
- *             to multiples of the smallest subnormal one. NaN becomes a quiet NaN with the sign and
- *             the leading bits of the fraction. */
+ * row_store   out[t] = x[t] rounded once, to nearest even: to infinity from the middle between the
+ *             largest number and the power of two that would follow it on, to multiples of the
+ *             smallest subnormal number below the smallest normal one. NaN becomes a quiet NaN with
+ *             the sign and the leading bits of the fraction.
+ *
+ * rows_finite, product_nt, product_nn
+ *             those of f32 on the matrix, or the matrix B, that row_load makes of the one given:
+ *             the same bits. */
 struct sdpai_kernels_bf16 {
   void (*row_load)(int64_t n, const uint16_t *x, float *out);
   void (*row_store)(int64_t n, const float *x, uint16_t *out);
+  int (*rows_finite)(int64_t rows, int64_t cols, const uint16_t *x, int64_t ld);
+  void (*product_nt)(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
+                     const uint16_t *b, int64_t ldb, float *c, int64_t ldc);
+  void (*product_nn)(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
+                     const uint16_t *b, int64_t ldb, float *c, int64_t ldc);
 };
 struct sdpai_kernels_f16 {
   void (*row_load)(int64_t n, const uint16_t *x, float *out);
   void (*row_store)(int64_t n, const float *x, uint16_t *out);
+  int (*rows_finite)(int64_t rows, int64_t cols, const uint16_t *x, int64_t ld);
+  void (*product_nt)(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
+                     const uint16_t *b, int64_t ldb, float *c, int64_t ldc);
+  void (*product_nn)(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
+                     const uint16_t *b, int64_t ldb, float *c, int64_t ldc);
 };
 
 /* All kernels of one ISA. Never partial: what an ISA does not define itself is the generic one. */

@@ -42,9 +42,9 @@ static void NAME(check_row_max_position)(REAL (*kernel)(int64_t, const REAL *, R
 static void NAME(check_rows_finite)(int (*kernel)(int64_t, int64_t, const REAL *, int64_t)) {
   static const REAL bad[] = {(REAL)NAN, (REAL)INFINITY, -(REAL)INFINITY};
   uint64_t state = 3;
-  REAL x[5 * 40];
+  REAL x[5 * 75];
   for (int rows = 0; rows <= 5; rows++)
-    for (int cols = 0; cols <= 37; cols++)
+    for (int cols = 0; cols <= 72; cols++)
       for (int gap = 0; gap <= 3; gap += 3) {
         const int ld = cols + gap, count = rows > 0 && cols > 0 ? (rows - 1) * ld + cols : 0;
         NAME(fill)(count, x, -9, 9, &state);

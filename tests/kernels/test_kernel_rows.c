@@ -62,6 +62,7 @@ static int tile_dim(int d) {
 
 #include "mask_words_cases.h"
 #include "row_convert_cases.h"
+#include "narrow_matrix_cases.h"
 
 #define CHECK_row_max(type, kernel, isa)                                                           \
   check_row_max_##type(kernel);                                                                    \
@@ -77,13 +78,23 @@ static int tile_dim(int d) {
   check_row_exp_special_##type(kernel)
 #define CHECK_row_scale(type, kernel, isa)            check_row_scale_##type(kernel)
 #define CHECK_row_finite(type, kernel, isa)           check_row_finite_##type(kernel)
-#define CHECK_rows_finite(type, kernel, isa)          check_rows_finite_##type(kernel)
+#define CHECK_rows_finite(type, kernel, isa)          ROWS_FINITE_##type(kernel)
+#define ROWS_FINITE_f32(kernel)                       check_rows_finite_f32(kernel)
+#define ROWS_FINITE_f64(kernel)                       check_rows_finite_f64(kernel)
+#define ROWS_FINITE_bf16(kernel)                      check_narrow_rows_finite(kernel, &narrow_bf16)
+#define ROWS_FINITE_f16(kernel)                       check_narrow_rows_finite(kernel, &narrow_f16)
 #define CHECK_row_dot(type, kernel, isa)              check_row_dot_##type(kernel)
 #define CHECK_row_softmax_backward(type, kernel, isa) check_row_softmax_backward_##type(kernel)
-#define CHECK_product_nt(type, kernel, isa)           check_products_##type(kernel, 1)
-#define CHECK_product_nn(type, kernel, isa)           check_products_##type(kernel, 0)
-#define CHECK_tile_pack(type, kernel, isa)            check_matrices_##type(kernel, NULL, isa)
-#define CHECK_tile_unpack(type, kernel, isa)          check_matrices_##type(NULL, kernel, isa)
+#define CHECK_product_nt(type, kernel, isa)           PRODUCTS_##type(kernel, product_nt, 1, isa)
+#define CHECK_product_nn(type, kernel, isa)           PRODUCTS_##type(kernel, product_nn, 0, isa)
+#define PRODUCTS_f32(kernel, op, transposed, isa)     check_products_f32(kernel, transposed)
+#define PRODUCTS_f64(kernel, op, transposed, isa)     check_products_f64(kernel, transposed)
+#define PRODUCTS_bf16(kernel, op, transposed, isa)                                                 \
+  check_narrow_products(kernel, find_table(isa)->f32.op, &narrow_bf16, transposed)
+#define PRODUCTS_f16(kernel, op, transposed, isa)                                                  \
+  check_narrow_products(kernel, find_table(isa)->f32.op, &narrow_f16, transposed)
+#define CHECK_tile_pack(type, kernel, isa)   check_matrices_##type(kernel, NULL, isa)
+#define CHECK_tile_unpack(type, kernel, isa) check_matrices_##type(NULL, kernel, isa)
 #define CHECK_tile_products(type, kernel, vectors, isa)                                            \
   check_tile_products_##type(kernel, vectors, isa);                                                \
   check_tile_products_max_##type(kernel, vectors, isa);                                            \

@@ -4,13 +4,13 @@
  */
 #include "report_case.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "problem_data.h"
 #include "problem_shape.h"
+#include "reference.h"
 
 void report_case_init(struct report_case *c, struct report_sizes sizes, double scale) {
   memset(c, 0, sizeof *c);
@@ -92,12 +92,13 @@ void report_run(const struct report_case *c, const struct report_path *path,
                                          &c->bias,  &c->slopes, &c->sinks};
   void *block[6];
   const void *first[6];
-  for (int i = 0; i < 6; i++) {
-    block[i] = typed_copy(path->type, inputs[i]);
-    first[i] = from_first(path->type, block[i], inputs[i]);
-  }
   sdpa_problem p = c->problem;
   p.query_type = path->type;
+  for (int i = 0; i < 6; i++) {
+    const uint32_t type = i < 4 ? path->type : problem_compute_type(&p);
+    block[i] = typed_copy(type, inputs[i]);
+    first[i] = from_first(type, block[i], inputs[i]);
+  }
   if (path->extras) p.features |= SDPA_WEIGHTS | SDPA_LSE;
   void *output = output_block(&p, PROBLEM_OUTPUT);
   void *weights = path->extras ? output_block(&p, PROBLEM_WEIGHTS) : NULL;
@@ -137,7 +138,7 @@ void report_outputs_free(struct report_outputs *out) {
 }
 
 int report_near(uint32_t type, double actual, double expected, double roundoffs, double magnitude) {
-  const double roundoff = type == SDPA_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2;
+  const double roundoff = (double)reference_limits_of(type).roundoff;
   if (isinf(expected)) return actual == expected;
   return fabs(actual - expected) <= roundoffs * roundoff * magnitude;
 }

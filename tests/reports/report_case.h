@@ -32,7 +32,7 @@ struct report_case {
   struct report_input query, key, value, bias, slopes, sinks;
   const uint8_t *mask;
   const int64_t *key_lens, *query_lens, *offsets;
-  uint32_t only_type; /* 0: f64 and f32 */
+  uint32_t only_type; /* 0: all four */
 };
 
 struct report_sizes {
@@ -52,7 +52,7 @@ struct report_path {
   int planned; /* by a plan with a workspace; else in one call with an allocator */
 };
 
-/* Sets *path to number i of the paths of this build and machine that `type` (0: both) leaves, and
+/* Sets *path to number i of the paths of this build and machine that `type` (0: all) leaves, and
  * returns 1; returns 0 past the last. */
 int report_path(int i, uint32_t type, struct report_path *path);
 /* In a buffer that the next call reuses. */

@@ -27,9 +27,11 @@ static double largest(const double *numbers, int64_t n) {
 }
 
 /* Which paths are worth running: a product of the BLAS does not depend on how the library is
- * called, and only the default core type need meet all of the library's own ISAs. */
+ * called, that of 16-bit data is the f32 one, and only the default core type need meet all of the
+ * library's own ISAs. */
 static int is_wanted(const struct report_path *path) {
   if (path->threads != 1 || path->extras || path->planned) return 0;
+  if (path->type != SDPA_F64 && path->type != SDPA_F32) return 0;
   return !getenv(CHILD_VARIABLE) ||
          (path->isa == SDPA_ISA_AUTO && path->engine == SDPA_ENGINE_BLAS);
 }

@@ -20,13 +20,10 @@
 struct far_tensor {
   void *map;
   size_t map_bytes, element;
+  uint32_t type; /* 0: the mask */
   int64_t shape[4];
   sdpa_strides strides;
 };
-
-static size_t element_bytes(const sdpa_problem *p, enum problem_tensor tensor) {
-  return tensor == PROBLEM_MASK ? 1 : problem_type_bytes(problem_type(p, tensor));
-}
 
 static size_t byte_offset(const struct far_tensor *t, const int64_t i[4]) {
   const sdpa_strides *s = &t->strides;
@@ -38,7 +35,8 @@ static int far_map(struct far_tensor *t, const sdpa_problem *p, enum problem_ten
   memset(t, 0, sizeof *t);
   problem_shape(p, tensor, t->shape);
   t->strides = problem_get_strides(p, tensor);
-  t->element = element_bytes(p, tensor);
+  t->type = problem_type(p, tensor);
+  t->element = problem_type_bytes(t->type);
   const int64_t last[4] = {t->shape[0] - 1, t->shape[1] - 1, t->shape[2] - 1, t->shape[3] - 1};
   t->map_bytes = byte_offset(t, last) + t->element;
   t->map = mmap(NULL, t->map_bytes, PROT_READ | PROT_WRITE,
@@ -59,15 +57,11 @@ static void for_elements(const struct far_tensor *t, double *number,
 }
 
 static void put(const struct far_tensor *t, char *at, double *number) {
-  if (t->element == 1) {
-    *at = *number > 0;
-  } else {
-    problem_store(t->element == sizeof(double) ? SDPA_F64 : SDPA_F32, at, *number);
-  }
+  problem_store(t->type, at, t->type == 0 ? *number > 0 : *number);
 }
 
 static void get(const struct far_tensor *t, char *at, double *number) {
-  *number = problem_load(t->element == sizeof(double) ? SDPA_F64 : SDPA_F32, at);
+  *number = problem_load(t->type, at);
 }
 
 static void spoil(const struct far_tensor *t, char *at, double *number) {

@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint32_t types[] = {SDPA_F64, SDPA_F32};
+static const uint32_t types[] = {SDPA_F64, SDPA_F32, SDPA_BF16, SDPA_F16};
+static const char *const type_names[] = {"f64", "f32", "bf16", "f16"};
 static const uint32_t engines[] = {SDPA_ENGINE_AUTO, SDPA_ENGINE_BLAS, SDPA_ENGINE_TILED};
 static const uint32_t isas[] = {SDPA_ISA_AUTO, SDPA_ISA_GENERIC, SDPA_ISA_AVX2, SDPA_ISA_AVX512};
-enum { TYPES = 2, ENGINES = 3, ISAS = 4, FLAGS = 8 };
+enum { TYPES = 4, ENGINES = 3, ISAS = 4, FLAGS = 8 };
 
 static sdpa_options path_options(const struct report_path *path) {
   sdpa_options options = {.size = sizeof options};
@@ -62,7 +63,7 @@ int report_path(int i, uint32_t type, struct report_path *path) {
 const char *report_path_text(const struct report_path *path) {
   static char text[120];
   snprintf(text, sizeof text, "%s, engine %u, isa %u, %d threads, %s, %s",
-           path->type == SDPA_F64 ? "f64" : "f32", (unsigned)path->engine, (unsigned)path->isa,
+           type_names[path->type - SDPA_F64], (unsigned)path->engine, (unsigned)path->isa,
            (int)path->threads, path->extras ? "with weights and lse" : "output only",
            path->planned ? "plan" : "one call");
   return text;

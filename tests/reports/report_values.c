@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "reference.h"
 #include "report_list.h"
 
 enum { GARBAGE_ROWS = 64 };
@@ -128,10 +129,11 @@ void test_A4_garbage_in_excluded_keys(void **state) {
   }
 }
 
-static void check_one_query(double query, const double *key, const double *value, int64_t keys,
-                            const uint8_t *mask, double expected, double roundoffs) {
+static void check_one_query(uint32_t type, double query, const double *key, const double *value,
+                            int64_t keys, const uint8_t *mask, double expected, double roundoffs) {
   struct report_case c;
   report_case_init(&c, report_one_head(1, keys, 1, 1), 1);
+  c.only_type = type;
   c.query = (struct report_input){&query, 1, 0};
   c.key = (struct report_input){key, keys, 0};
   c.value = (struct report_input){value, keys, 0};
@@ -146,13 +148,20 @@ void test_A6_extreme_scores(void **state) {
   (void)state;
   static const double falling[] = {1, 0}, masked_value[] = {3, 100};
   static const uint8_t first[] = {1, 0};
-  static const double spread[] = {90, 2, -2}, one[] = {1, 0, 0}, close[] = {10000, 9999};
+  static const double spread[] = {90, 2, -2}, one[] = {1, 0, 0};
   static const double large[] = {-50000, -2e9, -1e30, 50000, 2e9, 1e30};
-  for (size_t i = 0; i < sizeof large / sizeof *large; i++)
-    check_one_query(large[i], falling, masked_value, 2, first, 3, 0);
-  check_one_query(1, spread, one, 3, NULL, 1, REPORT_ROUNDOFFS);
-  check_one_query(1, close, one, 2, NULL, 1 / (1 + exp(-1.0)), REPORT_ROUNDOFFS);
-  check_one_query(-1, close, one, 2, NULL, 1 / (1 + exp(1.0)), REPORT_ROUNDOFFS);
+  for (uint32_t type = SDPA_F64; type <= SDPA_F16; type++) {
+    /* Neighbours that the type has. */
+    const double high = type == SDPA_BF16 ? 255 : type == SDPA_F16 ? 2000 : 10000;
+    const double close[] = {high, high - 1};
+    const double most = (double)reference_limits_of(type).largest;
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++)
+      if (fabs(large[i]) < most)
+        check_one_query(type, large[i], falling, masked_value, 2, first, 3, 0);
+    check_one_query(type, 1, spread, one, 3, NULL, 1, REPORT_ROUNDOFFS);
+    check_one_query(type, 1, close, one, 2, NULL, 1 / (1 + exp(-1.0)), REPORT_ROUNDOFFS);
+    check_one_query(type, -1, close, one, 2, NULL, 1 / (1 + exp(1.0)), REPORT_ROUNDOFFS);
+  }
 }
 
 enum { TILE_MOST_KEYS = 257, TILE_MOST_ROWS = 9 };
@@ -192,10 +201,10 @@ void test_A16_padding_of_a_key_tile(void **state) {
     }
 }
 
-static void check_lowest(uint32_t type, double lowest) {
+static void check_lowest(uint32_t type, double lowest, double mean) {
   static const double query[] = {1}, key[] = {1, 2, 3}, value[] = {3, 6, 9};
   const double all[] = {lowest, lowest, lowest}, two[] = {lowest, lowest, 0};
-  static const double mean[] = {6}, last[] = {9};
+  static const double last[] = {9};
   struct report_case c;
   report_case_init(&c, report_one_head(1, 3, 1, 1), 1);
   c.only_type = type;
@@ -203,8 +212,8 @@ static void check_lowest(uint32_t type, double lowest) {
   c.query = REPORT_INPUT(query);
   c.key = REPORT_INPUT(key);
   c.value = REPORT_INPUT(value);
-  c.bias = REPORT_INPUT(all); /* each score rounds to the lowest number: equal weights */
-  report_check_output(&c, mean);
+  c.bias = REPORT_INPUT(all);
+  report_check_output(&c, &mean);
   c.bias = REPORT_INPUT(two);
   report_check_output(&c, last);
 }
@@ -212,8 +221,12 @@ static void check_lowest(uint32_t type, double lowest) {
 /* pytorch/pytorch#110213: a row whose additive mask is the lowest finite number became NaN. */
 void test_A20_lowest_number_as_mask(void **state) {
   (void)state;
-  check_lowest(SDPA_F32, -(double)FLT_MAX);
-  check_lowest(SDPA_F64, -DBL_MAX);
+  /* Each score rounds to the lowest number: equal weights. f16's is small in the f32 of scores. */
+  check_lowest(SDPA_F32, -(double)FLT_MAX, 6);
+  check_lowest(SDPA_F64, -DBL_MAX, 6);
+  check_lowest(SDPA_BF16, -(double)reference_limits_of(SDPA_BF16).largest, 6);
+  check_lowest(SDPA_F16, -(double)reference_limits_of(SDPA_F16).largest,
+               (3 + 6 * exp(1.0) + 9 * exp(2.0)) / (1 + exp(1.0) + exp(2.0)));
 }
 
 enum { MOST_LANES = 257 };

@@ -14,13 +14,7 @@
 #include "runtime/compiler.h"
 
 #include "kernels/tpl/real_f32.h"
+#include "kernels/tpl/narrow_kernels_tpl.h"
 #include "kernels/tpl/type_kernels_tpl.h"
 #include "kernels/tpl/real_f64.h"
 #include "kernels/tpl/type_kernels_tpl.h"
-
-#define KERNEL(op) SDPAI_KERNEL_NAME(bf16, op, SDPAI_KERNEL_ISA)
-#define STORED(op) vf32_##op##_bf16
-#include "kernels/tpl/row_convert_tpl.h"
-#define KERNEL(op) SDPAI_KERNEL_NAME(f16, op, SDPAI_KERNEL_ISA)
-#define STORED(op) vf32_##op##_f16
-#include "kernels/tpl/row_convert_tpl.h"

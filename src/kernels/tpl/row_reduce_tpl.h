@@ -45,22 +45,6 @@ int KERNEL(row_finite)(int64_t n, const real *x) {
   return V(reduce_add)(V(add)(V(add)(acc0, acc1), V(add)(acc2, acc3))) == 0;
 }
 
-int KERNEL(rows_finite)(int64_t rows, int64_t cols, const real *x, int64_t ld) {
-  if (ld == cols) return KERNEL(row_finite)(rows * cols, x);
-  const vec zero = V(set1)(0);
-  vec acc0 = zero, acc1 = zero;
-  for (int64_t i = 0; i < rows; i++, x += ld) {
-    int64_t t = 0;
-    for (; cols - t >= 2 * LANES; t += 2 * LANES) {
-      acc0 = V(fma)(V(load)(x + t), zero, acc0);
-      acc1 = V(fma)(V(load)(x + t + LANES), zero, acc1);
-    }
-    for (; cols - t >= LANES; t += LANES) acc0 = V(fma)(V(load)(x + t), zero, acc0);
-    if (t < cols) acc1 = V(fma)(V(load_part)(x + t, (int)(cols - t)), zero, acc1);
-  }
-  return V(reduce_add)(V(add)(acc0, acc1)) == 0;
-}
-
 /* Where x is 0 its partner becomes 0 before the product: NaN and infinity stay out. */
 real KERNEL(row_dot)(int64_t n, const real *x, const real *y) {
   const vec zero = V(set1)(0);

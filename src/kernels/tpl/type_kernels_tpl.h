@@ -9,7 +9,16 @@
 #include "kernels/tpl/row_scores_tpl.h"
 #include "kernels/tpl/row_exp_tpl.h"
 #include "kernels/tpl/row_map_tpl.h"
+
+#define B_TYPE       real
+#define B(op)        V(op)
+#define B_KERNEL(op) KERNEL(op)
+#include "kernels/tpl/rows_finite_tpl.h"
 #include "kernels/tpl/product_tpl.h"
+#undef B_TYPE
+#undef B
+#undef B_KERNEL
+
 #include "kernels/tpl/tile_products_tpl.h"
 #include "kernels/tpl/tile_values_tpl.h"
 #include "kernels/tpl/tile_softmax_tpl.h"
