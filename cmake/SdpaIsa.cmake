@@ -2,6 +2,7 @@
 # No LTO on them or on the CPU detection: link-time inlining could move AVX code into baseline functions.
 set(sdpa_flags_avx2 -mavx2 -mfma -mf16c)
 set(sdpa_flags_avx512 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512)
+set(sdpa_flags_amx ${sdpa_flags_avx512} -mamx-tile -mamx-bf16)
 
 set(sdpa_arch_x86 OFF)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)

@@ -49,8 +49,10 @@ sdpa_status sdpa_plan_query(const sdpa_plan *plan, sdpa_plan_info *info) {
   full.size = size;
   full.engine = plan->engine->id;
   full.isa = plan->kernels->isa;
-  full.precision = plan->options.precision;
   const int tiled = plan->engine->id == SDPA_ENGINE_TILED;
+  full.precision = plan->options.precision;
+  if (full.precision == SDPA_PRECISION_REDUCED && !(tiled && plan->tiled.matrix.scores.left))
+    full.precision = SDPA_PRECISION_FULL;
   full.threads = tiled ? plan->tiled.slots : 1;
   full.key_splits = tiled ? (int32_t)sdpai_min(plan->tiled.splits, INT32_MAX) : 1;
   full.flops = sdpai_plan_flops(&plan->problem);

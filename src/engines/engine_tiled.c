@@ -20,15 +20,20 @@
 #include "runtime/parallel.h"
 
 enum {
-  USUAL_PANELS = 4, /* panels that share a block of keys in L2 */
-  MAX_PANELS = 8,
-  PANEL_BYTES = 32 << 10,  /* of a panel's queries: two thirds of L1 */
-  SUPER_BYTES = 512 << 10, /* of K and V in such a block: half of a 1 MiB L2 */
-  SPLIT_KEYS = 2048,       /* keys of a split */
-  SPLIT_ROWS = 64,         /* up to this query_len keys are split: longer ones have items enough */
-  ITEMS_A_THREAD = 8,      /* so many that the last ones to end leave few threads idle */
-  SERIAL_FLOPS = 2000000,  /* about 10 us: what waking a thread costs several times over */
-  SMALL_ROWS = 16,         /* rows that tiled_small_tpl.h takes: more than run by rows on any ISA */
+  USUAL_PANELS = 4,  /* panels that share a block of keys in L2 */
+  PACKED_PANELS = 8, /* at least, where it must be packed */
+  MATRIX_PANELS =
+      16,          /* at least, where it is packed for the matrix unit, if every thread has some */
+  MAX_PANELS = 32, /* and at most there */
+  MATRIX_VECTORS = 2,       /* of such a panel: two by two tiles */
+  PANEL_BYTES = 32 << 10,   /* of a panel's queries: two thirds of L1 */
+  SUPER_BYTES = 512 << 10,  /* of K and V in such a block: half of a 1 MiB L2 */
+  MATRIX_BYTES = 768 << 10, /* of their parts: CPUs with a matrix unit have 2 MiB */
+  SPLIT_KEYS = 2048,        /* keys of a split */
+  SPLIT_ROWS = 64,          /* up to this query_len keys are split: longer ones have items enough */
+  ITEMS_A_THREAD = 8,       /* so many that the last ones to end leave few threads idle */
+  SERIAL_FLOPS = 2000000,   /* about 10 us: what waking a thread costs several times over */
+  SMALL_ROWS = 16, /* rows that tiled_small_tpl.h takes: more than run by rows on any ISA */
   SCORE_SEGMENT = SDPAI_TILE_KEYS
 };
 
@@ -58,6 +63,7 @@ static struct sdpai_part part_at(const struct tiled_run *run, int64_t number) {
 #define T          float
 #define X(name)    name##_f32
 #define FIELD      f32
+#define HAS_MATRIX 1
 #define HAS_NARROW 1
 #define EXP        expf
 #define LOG        logf
@@ -67,12 +73,15 @@ static struct sdpai_part part_at(const struct tiled_run *run, int64_t number) {
 #include "engines/tiled_parts_tpl.h"
 #include "engines/tiled_rows_tpl.h"
 #include "engines/tiled_panel_tpl.h"
+#include "engines/tiled_tile_tpl.h"
+#include "engines/tiled_matrix_tpl.h"
 #include "engines/tiled_lanes_tpl.h"
 #include "engines/tiled_run_tpl.h"
 #include "engines/tiled_small_tpl.h"
 #undef T
 #undef X
 #undef FIELD
+#undef HAS_MATRIX
 #undef HAS_NARROW
 #undef EXP
 #undef LOG
@@ -81,6 +90,7 @@ static struct sdpai_part part_at(const struct tiled_run *run, int64_t number) {
 #define T          double
 #define X(name)    name##_f64
 #define FIELD      f64
+#define HAS_MATRIX 0
 #define HAS_NARROW 0
 #define EXP        exp
 #define LOG        log
@@ -90,6 +100,7 @@ static struct sdpai_part part_at(const struct tiled_run *run, int64_t number) {
 #include "engines/tiled_parts_tpl.h"
 #include "engines/tiled_rows_tpl.h"
 #include "engines/tiled_panel_tpl.h"
+#include "engines/tiled_tile_tpl.h"
 #include "engines/tiled_lanes_tpl.h"
 #include "engines/tiled_run_tpl.h"
 #include "engines/tiled_small_tpl.h"
@@ -117,6 +128,12 @@ static struct tiled_index index_of(const struct sdpa_plan *plan, int64_t number,
   return at;
 }
 
+/* The matrix unit's state is the thread's own: set up for one item and left as before. */
+static const struct sdpai_matrix_kernels *unit_of(const struct tiled_run *run) {
+  const int used = run->plan->tiled.matrix.scores.left > 0 && !run->joining;
+  return used ? &run->plan->kernels->matrix : NULL;
+}
+
 static void run_one(void *arg, int64_t number, int64_t slot) {
   const struct tiled_run *run = arg;
   const struct sdpai_tiled_plan *t = &run->plan->tiled;
@@ -126,6 +143,8 @@ static void run_one(void *arg, int64_t number, int64_t slot) {
   const int apart = t->split_items && !run->joining;
   const struct tiled_index at = index_of(run->plan, number, apart ? run->splits : 1);
   const int f32 = run->plan->problem.types.compute == SDPA_F32;
+  const struct sdpai_matrix_kernels *unit = unit_of(run);
+  if (unit) unit->configure();
   if (!t->split_items) {
     f32 ? run_item_f32(run, &scratch, &at) : run_item_f64(run, &scratch, &at);
   } else if (!run->joining) {
@@ -133,6 +152,7 @@ static void run_one(void *arg, int64_t number, int64_t slot) {
   } else {
     f32 ? join_split_item_f32(run, &scratch, &at) : join_split_item_f64(run, &scratch, &at);
   }
+  if (unit) unit->release();
 }
 
 /* Non-zero if the caller's parallel_for broke its contract. */
@@ -218,33 +238,63 @@ static void choose_packing(const struct sdpai_problem *p, struct sdpai_tiled_pla
                    (value_narrow && (!t->narrow_value || (p->features & SDPAI_MASK_FEATURES) != 0));
 }
 
-static void cut_rows(const struct sdpa_plan *plan, int32_t threads, struct sdpai_tiled_plan *t) {
+/* Panels of at most `vectors` vectors of queries, and items of so many of them that each thread has
+ * some of its own: `usual` ones, at least `least`. */
+static void cut_panels(const struct sdpa_plan *plan, int32_t threads, int64_t vectors,
+                       int64_t usual, int64_t least, struct sdpai_tiled_plan *t) {
   const struct sdpai_problem *p = &plan->problem;
   const int64_t lanes =
       p->types.compute == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
   const int64_t rows = sdpai_saturating_mul(p->group, p->query_len);
   const int64_t heads = sdpai_saturating_mul(p->batch, p->kv_heads);
+  const int64_t vector_bytes =
+      sdpai_max(1, sdpai_saturating_mul(p->key_dim, lanes * (int64_t)p->element));
+  vectors = sdpai_max(1, sdpai_min(vectors, PANEL_BYTES / vector_bytes));
+  t->width = sdpai_min(vectors, (rows - 1) / lanes + 1) * lanes;
+  const int64_t panels = (rows - 1) / t->width + 1;
+  const int64_t all = sdpai_saturating_mul(panels, heads);
+  const int64_t share = all / ((int64_t)ITEMS_A_THREAD * threads);
+  if (usual == MAX_PANELS) least = sdpai_min(least, (all - 1) / threads + 1);
+  t->panels = t->splits > 1 ? 1 : sdpai_min(panels, sdpai_max(least, sdpai_min(usual, share)));
+  t->item_rows = t->panels * t->width;
+  t->items = (panels - 1) / t->panels + 1;
+}
+
+/* The matrix unit for both products, if there is one and it saves time. */
+static void choose_matrix(const struct sdpa_plan *plan, int32_t threads,
+                          struct sdpai_tiled_plan *t) {
+  const struct sdpai_problem *p = &plan->problem;
+  const struct sdpai_matrix_parts parts = sdpai_matrix_parts(p, &plan->options);
+  if (!plan->kernels->matrix.products || parts.scores.left == 0) return;
+  cut_panels(plan, threads, MATRIX_VECTORS, MAX_PANELS, MATRIX_PANELS, t);
+  if (!sdpai_matrix_pays(p, &parts, t->item_rows)) return;
+  t->matrix = parts;
+  const int64_t tiles = parts.scores.left * sdpai_tiles(p->key_dim, SDPAI_TILE_DEPTH) * 2 +
+                        parts.output.left * sdpai_tiles(p->value_dim, SDPAI_TILE_ROWS);
+  const int64_t key_bytes = tiles * SDPAI_TILE_ELEMENTS / SDPAI_TILE_DEPTH * 2;
+  const int64_t keys = sdpai_max(1, MATRIX_BYTES / key_bytes / SDPAI_TILE_KEYS);
+  t->super_keys =
+      sdpai_min(keys, sdpai_max(1, sdpai_tiles(p->key_len, SDPAI_TILE_KEYS))) * SDPAI_TILE_KEYS;
+}
+
+static void cut_rows(const struct sdpa_plan *plan, int32_t threads, struct sdpai_tiled_plan *t) {
+  const struct sdpai_problem *p = &plan->problem;
+  const int64_t lanes =
+      p->types.compute == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
   t->by_rows = p->query_len <= sdpai_max(1, lanes * 3 / 4);
   choose_packing(p, t);
   if (t->by_rows) {
-    t->item_rows = sdpai_max(1, rows);
+    t->item_rows = sdpai_max(1, sdpai_saturating_mul(p->group, p->query_len));
     t->items = 1;
     t->super_keys = sdpai_min(SDPAI_ROWS_KEYS, sdpai_max(p->key_len, 1));
     return;
   }
-  const int64_t vector_bytes =
-      sdpai_max(1, sdpai_saturating_mul(p->key_dim, lanes * (int64_t)p->element));
-  const int64_t vectors = sdpai_max(1, sdpai_min(SDPAI_TILE_VECTORS, PANEL_BYTES / vector_bytes));
-  t->width = sdpai_min(vectors, (rows - 1) / lanes + 1) * lanes;
-  const int64_t panels = (rows - 1) / t->width + 1;
-  const int64_t share = sdpai_saturating_mul(panels, heads) / ((int64_t)ITEMS_A_THREAD * threads);
+  choose_matrix(plan, threads, t);
+  if (t->matrix.scores.left > 0) return;
   /* Packing a block of keys costs as much as 20 rows' work on it: it takes many rows to share that.
    */
-  const int64_t least = t->packs_key || t->packs_value ? MAX_PANELS : 1;
-  t->panels =
-      t->splits > 1 ? 1 : sdpai_min(panels, sdpai_max(least, sdpai_min(USUAL_PANELS, share)));
-  t->item_rows = t->panels * t->width;
-  t->items = (panels - 1) / t->panels + 1;
+  cut_panels(plan, threads, SDPAI_TILE_VECTORS, USUAL_PANELS,
+             t->packs_key || t->packs_value ? PACKED_PANELS : 1, t);
 }
 
 static sdpa_status measure(struct sdpa_plan *plan, struct sdpai_report *report) {
@@ -325,6 +375,18 @@ static sdpa_status tiled_layout(struct sdpa_plan *plan, struct sdpai_report *rep
   return measure(plan, report);
 }
 
+/* Which arithmetic the two products are. */
+static void describe_products(const struct sdpa_plan *plan, char *text, size_t bytes,
+                              size_t *length) {
+  const struct sdpai_matrix_parts *m = &plan->tiled.matrix;
+  if (m->scores.left > 0) {
+    sdpai_append(text, bytes, length, "; products by %d bf16 parts on %s, %d a multiplication",
+                 (int)m->scores.left, plan->kernels->name, sdpai_matrix_products(m->scores));
+  } else {
+    sdpai_append(text, bytes, length, "; products by multiply-adds");
+  }
+}
+
 static void tiled_describe(const struct sdpa_plan *plan, char *text, size_t bytes, size_t *length) {
   const struct sdpai_tiled_plan *t = &plan->tiled;
   if (t->by_rows) {
@@ -344,6 +406,7 @@ static void tiled_describe(const struct sdpa_plan *plan, char *text, size_t byte
   if (t->packs_value && !t->narrow_value)
     sdpai_append(text, bytes, length, ", V %s",
                  types->value != types->compute ? "converted" : "packed");
+  describe_products(plan, text, bytes, length);
   sdpai_append(text, bytes, length, "; up to %d threads", (int)t->slots);
 }
 

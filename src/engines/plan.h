@@ -7,6 +7,7 @@
 
 #include "blas/blas.h"
 #include "engines/engine.h"
+#include "engines/matrix_choice.h"
 #include "kernels/kernels.h"
 #include "problem/problem.h"
 
@@ -26,10 +27,11 @@ struct sdpai_tiled_plan {
   uint8_t small;                    /* tiled_small_tpl.h */
   uint8_t packs_key, packs_value;   /* go through scratch: column stride not 1, or in 16 bits */
   uint8_t narrow_key, narrow_value; /* in 16 bits, and read so by the products of few rows */
-  uint8_t ruled;  /* every score goes through tile_rules or row_scores, which apply the scale */
-  int64_t width;  /* query rows of a panel */
-  int64_t panels; /* panels of an item */
-  int64_t item_rows, items; /* rows of an item; items of a kv head */
+  uint8_t ruled; /* every score goes through tile_rules or row_scores, which apply the scale */
+  struct sdpai_matrix_parts matrix; /* what the matrix unit does; zero: nothing */
+  int64_t width;                    /* query rows of a panel */
+  int64_t panels;                   /* panels of an item */
+  int64_t item_rows, items;         /* rows of an item; items of a kv head */
   int64_t super_keys; /* keys that an item's panels share before the next ones: they stay in L2;
                          by rows: keys of a tile */
   int64_t splits, split_keys; /* parts of the keys, by query_len and key_len alone */

@@ -12,6 +12,7 @@ struct X(item) {
   const struct sdpai_args *args;
   const struct sdpai_tiled_scratch *scratch;
   const struct X(sdpai_kernels) * kernels;
+  const struct sdpai_matrix_kernels *matrix;
   int64_t batch, kv_head;
   int64_t first, rows;        /* in the numbering of tiled_segment.h */
   int64_t query_len, key_len; /* L_q, L_k */

@@ -2,63 +2,32 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Parameters: as head_tpl.h. The one way of a tile: products, rules, online softmax, values.
+ * Parameters: as head_tpl.h, and HAS_MATRIX: 1 if the matrix unit may do the products. The one way
+ * of a tile: products, rules, online softmax, values.
  */
 
-/* K's and V's rows of a tile. */
-struct X(tile) {
-  struct sdpai_interval keys;
-  struct X(rows) key, value;
-  uint8_t *known; /* of the whole tile's V, see finite_values; NULL where nothing excludes a key */
-};
-
-/* The part of a tile that some lane attends. It begins a multiple of 16 keys after the tile, so
- * that the softmax's sums over even and odd keys stay the same whatever rows share the panel. */
-static struct X(tile) X(trim_tile)(const struct X(panel) * panel, int slopes, struct X(tile) tile) {
-  const int64_t late = slopes ? 0 : sdpai_max(0, panel->any.begin - tile.keys.begin) & ~(int64_t)15;
-  if (panel->any.end < tile.keys.end) tile.keys.end = panel->any.end;
-  if (late > 0 && tile.keys.begin + late < tile.keys.end) {
-    tile.keys.begin += late;
-    tile.key = X(rows_on)(tile.key, late);
-    tile.value = X(rows_on)(tile.value, late);
-  }
-  return tile;
-}
-
-/* s[j][i] = k_j . q_i, -inf where `words`, unless NULL, excludes the key. */
+/* s[j][i] = k_j . q_i, -inf where `words`, unless NULL, excludes the key; and the maxima. */
 static void X(tile_products)(const struct X(item) * item, const struct X(panel) * panel,
                              const struct X(tile) * tile, const uint32_t *words) {
-  const int64_t n = tile->keys.end - tile->keys.begin, dim = item->plan->problem.key_dim;
-  T *s = item->scratch->scores, *max = item->scratch->max;
-  switch (panel->width / item->kernels->lanes) {
-  case 1:
-    item->kernels->tile_products_1(n, dim, panel->query, tile->key.data, tile->key.ld, words, s,
-                                   max);
-    break;
-  case 2:
-    item->kernels->tile_products_2(n, dim, panel->query, tile->key.data, tile->key.ld, words, s,
-                                   max);
-    break;
-  default:
-    item->kernels->tile_products_3(n, dim, panel->query, tile->key.data, tile->key.ld, words, s,
-                                   max);
+#if HAS_MATRIX
+  if (item->plan->tiled.matrix.scores.left) {
+    X(matrix_products)(item, panel, tile, words);
+    return;
   }
+#endif
+  X(fma_products)(item, panel, tile, words);
 }
 
-static void X(tile_values)(const struct X(item) * item, const struct X(panel) * panel, int64_t n,
-                           struct X(rows) value) {
-  const int64_t dim = item->plan->problem.value_dim;
-  const T *s = item->scratch->scores, *alpha = item->scratch->alpha;
-  switch (panel->width / item->kernels->lanes) {
-  case 1:
-    item->kernels->tile_values_1(n, dim, s, value.data, value.ld, panel->output, alpha);
-    break;
-  case 2:
-    item->kernels->tile_values_2(n, dim, s, value.data, value.ld, panel->output, alpha);
-    break;
-  default:
-    item->kernels->tile_values_3(n, dim, s, value.data, value.ld, panel->output, alpha);
+/* Adds the tile's weighted values, from `value`: those of the tile, or a copy. */
+static void X(tile_values)(const struct X(item) * item, const struct X(panel) * panel,
+                           const struct X(tile) * tile, struct X(rows) value) {
+#if HAS_MATRIX
+  if (item->plan->tiled.matrix.output.left) {
+    X(matrix_values)(item, panel, tile, value);
+    return;
   }
+#endif
+  X(fma_values)(item, panel, tile->keys.end - tile->keys.begin, value);
 }
 
 /* Products become scores: the rules, and what is stored on the way. */
@@ -114,7 +83,7 @@ static void X(run_tile)(const struct X(item) * item, const struct X(panel) * pan
     }
     finite = X(finite_values)(item, n, tile.value, whole.known, &nonfinite);
   }
-  X(tile_values)(item, panel, n, finite);
+  X(tile_values)(item, panel, &tile, finite);
   if (nonfinite) X(add_nonfinite_lanes)(item, panel, n, tile.value, &rules);
 }
 
@@ -144,6 +113,9 @@ static void X(run_in_lanes)(const struct X(item) * item, const struct sdpai_part
   for (int64_t i = 0; i < count; i++) {
     panels[i] = X(panel_at)(item, i);
     X(start_panel)(item, &panels[i]);
+#if HAS_MATRIX
+    if (item->plan->tiled.matrix.scores.left) X(pack_panel)(item, &panels[i], i);
+#endif
     some.begin = sdpai_min(some.begin, panels[i].any.begin);
     some.end = sdpai_max(some.end, panels[i].any.end);
   }
@@ -156,9 +128,13 @@ static void X(run_in_lanes)(const struct X(item) * item, const struct sdpai_part
     const struct sdpai_interval keys = {k, sdpai_min(last, k + super)};
     const struct X(rows) key = X(key_rows)(item, keys), value = X(value_rows)(item, keys);
     if (known) memset(known, X(UNKNOWN), (size_t)(super / SDPAI_TILE_KEYS));
+#if HAS_MATRIX
+    if (item->plan->tiled.matrix.scores.left) X(pack_block)(item, keys.end - k, key, value);
+#endif
     for (int64_t i = 0; i < count; i++) {
       for (int64_t j = keys.begin; j < keys.end; j += SDPAI_TILE_KEYS) {
         const struct X(tile) tile = {.keys = {j, sdpai_min(keys.end, j + SDPAI_TILE_KEYS)},
+                                     .at = j - k,
                                      .key = X(rows_on)(key, j - k),
                                      .value = X(rows_on)(value, j - k),
                                      .known = known ? known + (j - k) / SDPAI_TILE_KEYS : NULL};

@@ -12,6 +12,9 @@ struct X(panel) {
   T *query, *output, *m, *l;
   int64_t *begin, *end;             /* [width] keys of each lane; all keys where no row is live */
   struct sdpai_interval any, every; /* keys of some live lane; of every live lane */
+  uint16_t *packed_query;           /* for the matrix unit: */
+  uint8_t *unfit_lanes;             /* [width] 1: a number of the lane does not fit it */
+  int64_t unfit;                    /* how many such lanes */
 };
 
 static void X(start_lanes)(const struct X(item) * item, struct X(panel) * panel) {

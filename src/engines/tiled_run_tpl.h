@@ -14,6 +14,7 @@ static void X(start_item)(const struct tiled_run *run, const struct sdpai_tiled_
                            .args = a,
                            .scratch = scratch,
                            .kernels = &run->plan->kernels->FIELD,
+                           .matrix = &run->plan->kernels->matrix,
                            .batch = at->batch,
                            .kv_head = at->kv_head,
                            .first = at->item * run->plan->tiled.item_rows,

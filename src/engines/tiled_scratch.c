@@ -53,6 +53,28 @@ static void carve_lanes(const struct sdpa_plan *plan, struct sdpai_arena *arena,
                         p->value_dim, 1, element);
 }
 
+static void carve_matrix(const struct sdpa_plan *plan, struct sdpai_arena *arena,
+                         struct sdpai_tiled_matrix_scratch *s) {
+  const struct sdpai_problem *p = &plan->problem;
+  const struct sdpai_tiled_plan *t = &plan->tiled;
+  const struct sdpai_parts scores = t->matrix.scores, output = t->matrix.output;
+  const size_t tile = SDPAI_TILE_ELEMENTS * sizeof(uint16_t);
+  const int used = scores.left > 0;
+  const int64_t depth = sdpai_tiles(p->key_dim, SDPAI_TILE_DEPTH);
+  const int64_t rows = sdpai_tiles(p->value_dim, SDPAI_TILE_ROWS);
+  const int64_t cols = t->width / SDPAI_TILE_ROWS;
+  s->query = take(arena, used, t->panels, cols, depth, scores.right * tile);
+  s->key = take(arena, used, t->super_keys / SDPAI_TILE_ROWS, depth, 1, scores.left * tile);
+  s->value = take(arena, used, t->super_keys / SDPAI_TILE_DEPTH, rows, 1, output.left * tile);
+  s->weights = take(arena, used, SDPAI_TILE_KEYS / SDPAI_TILE_DEPTH, cols, 1, output.right * tile);
+  s->unfit_lanes = take(arena, used, t->panels, t->width, 1, 1);
+  s->unfit_keys = take(arena, used, t->super_keys, 1, 1, 1);
+  s->unfit_key = take(arena, used, t->super_keys / SDPAI_TILE_KEYS, 1, 1, sizeof *s->unfit_key);
+  s->unfit_value = take(arena, used, t->super_keys / SDPAI_TILE_KEYS, 1, 1, sizeof *s->unfit_value);
+  s->fitting = take(arena, used, SDPAI_TILE_KEYS, t->width, 1, sizeof *s->fitting);
+  s->unfit_rows = take(arena, used, SDPAI_TILE_KEYS, p->value_dim, 1, sizeof *s->unfit_rows);
+}
+
 void sdpai_tiled_carve_slot(const struct sdpa_plan *plan, struct sdpai_arena *arena,
                             struct sdpai_tiled_scratch *s) {
   const struct sdpai_problem *p = &plan->problem;
@@ -61,6 +83,7 @@ void sdpai_tiled_carve_slot(const struct sdpa_plan *plan, struct sdpai_arena *ar
   const int guarded = (p->features & SDPAI_MASK_FEATURES) && !(p->features & SDPA_NO_OUTPUT);
   const int64_t keys = t->by_rows ? t->super_keys : SDPAI_TILE_KEYS;
   carve_lanes(plan, arena, s);
+  carve_matrix(plan, arena, &s->matrix);
   s->scores = take(arena, 1, keys, t->by_rows ? t->item_rows : t->width, 1, element);
   s->key = take(arena, t->packs_key, t->super_keys, p->key_dim, 1, element);
   s->value = take(arena, t->packs_value, t->super_keys, p->value_dim, 1, element);

@@ -26,6 +26,19 @@ struct sdpai_part {
   void *o;     /* [rows, value_dim] */
 };
 
+/* Operands of the matrix unit, packed (matrix_kernels.h), where it does the products. */
+struct sdpai_tiled_matrix_scratch {
+  uint16_t *query;       /* of [panels][width] rows */
+  uint16_t *key, *value; /* of super_keys keys */
+  uint16_t *weights;     /* of SDPAI_TILE_KEYS keys by a panel */
+  uint8_t *unfit_lanes;  /* [panels][width] 1: the row has an element that does not fit */
+  uint8_t *unfit_keys;   /* [super_keys] likewise */
+  int64_t *unfit_key,
+      *unfit_value;  /* [super_keys / SDPAI_TILE_KEYS] how many keys, and elements of V */
+  float *fitting;    /* [SDPAI_TILE_KEYS][width] scores of those that fit */
+  float *unfit_rows; /* [SDPAI_TILE_KEYS][value_dim] the elements of V that do not */
+};
+
 /* Of one item. `width` and `panels` are the plan's. */
 struct sdpai_tiled_scratch {
   /* queries in lanes */
@@ -37,6 +50,7 @@ struct sdpai_tiled_scratch {
   uint32_t *words;                               /* [SDPAI_TILE_WORDS][width] */
   void *bias;                                    /* [SDPAI_TILE_KEYS][width] */
   void *bias_rows;                               /* [lanes][SDPAI_TILE_KEYS] */
+  struct sdpai_tiled_matrix_scratch matrix;
   void *query_rows, *output_rows; /* [lanes][key_dim or value_dim] where the caller's are of another
                                      type */
   /* both ways */

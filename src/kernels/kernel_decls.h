@@ -73,9 +73,32 @@
 #define SDPAI_DECLARE_row_load(name, type, real)  void name(int64_t n, const real *x, float *out);
 #define SDPAI_DECLARE_row_store(name, type, real) void name(int64_t n, const float *x, real *out);
 
+#define SDPAI_DECLARE_configure(name) void name(void);
+#define SDPAI_DECLARE_release(name)   void name(void);
+#define SDPAI_DECLARE_pack_keys(name)                                                              \
+  int64_t name(int64_t keys, int64_t dim, const float *k, int64_t ldk, int parts,                  \
+               uint16_t *packed, uint8_t *unfit);
+#define SDPAI_DECLARE_pack_queries(name)                                                           \
+  int64_t name(int64_t width, int64_t dim, const float *q, int parts, uint16_t *packed,            \
+               uint8_t *unfit);
+#define SDPAI_DECLARE_pack_values(name)                                                            \
+  int64_t name(int64_t keys, int64_t dim, const float *v, int64_t ldv, int parts, uint16_t *packed);
+#define SDPAI_DECLARE_pack_weights(name)                                                           \
+  void name(int64_t keys, int64_t width, int64_t lead, const float *p, int parts, uint16_t *packed);
+#define SDPAI_DECLARE_products(name)                                                               \
+  void name(int64_t keys, int64_t width, int64_t dim, const uint16_t *k, const uint16_t *q,        \
+            struct sdpai_parts parts, float *s);
+#define SDPAI_DECLARE_mask_max(name)                                                               \
+  void name(int64_t keys, int64_t width, float *s, const uint32_t *words, float *max);
+#define SDPAI_DECLARE_values(name)                                                                 \
+  void name(int64_t keys, int64_t width, int64_t dim, const uint16_t *v, const uint16_t *p,        \
+            struct sdpai_parts parts, float *o, const float *alpha);
+
 #define SDPAI_KERNEL(isa, type, op)                                                                \
   SDPAI_DECLARE_##op(SDPAI_KERNEL_NAME(type, op, isa), type, SDPAI_REAL_##type)
+#define SDPAI_MATRIX_KERNEL(isa, op) SDPAI_DECLARE_##op(SDPAI_KERNEL_NAME(matrix, op, isa))
 #include "kernels/kernel_list.def"
 #undef SDPAI_KERNEL
+#undef SDPAI_MATRIX_KERNEL
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "kernels/kernel_decls.h"
 #include "runtime/cpu_features.h"
+#include "runtime/tile_permission.h"
 #include "sdpa/sdpa.h"
 
 /* Worst first. */
@@ -23,6 +24,7 @@ enum {
 #ifdef SDPAI_ARCH_X86
   TABLE_avx2,
   TABLE_avx512,
+  TABLE_amx,
 #endif
 #ifdef SDPAI_ARCH_ARM64
   TABLE_neon,
@@ -34,17 +36,20 @@ enum {
  * it; a later line of a better ISA overrides. */
 #define CELL(isa, table, type, op) [TABLE_##table].type.op = SDPAI_KERNEL_NAME(type, op, isa),
 #ifdef SDPAI_ARCH_X86
-#define FILL_avx512(type, op) CELL(avx512, avx512, type, op)
-#define FILL_avx2(type, op)   CELL(avx2, avx2, type, op) CELL(avx2, avx512, type, op)
-#define FILL_BETTER(type, op) CELL(generic, avx2, type, op) CELL(generic, avx512, type, op)
+#define FILL_avx512(type, op) CELL(avx512, avx512, type, op) CELL(avx512, amx, type, op)
+#define FILL_avx2(type, op)                                                                        \
+  CELL(avx2, avx2, type, op) CELL(avx2, avx512, type, op) CELL(avx2, amx, type, op)
+#define FILL_BETTER(type, op)                                                                      \
+  CELL(generic, avx2, type, op) CELL(generic, avx512, type, op) CELL(generic, amx, type, op)
 #elif defined(SDPAI_ARCH_ARM64)
 #define FILL_neon(type, op)   CELL(neon, neon, type, op)
 #define FILL_BETTER(type, op) CELL(generic, neon, type, op)
 #else
 #define FILL_BETTER(type, op)
 #endif
-#define FILL_generic(type, op)      CELL(generic, generic, type, op) FILL_BETTER(type, op)
-#define SDPAI_KERNEL(isa, type, op) FILL_##isa(type, op)
+#define FILL_generic(type, op)       CELL(generic, generic, type, op) FILL_BETTER(type, op)
+#define SDPAI_KERNEL(isa, type, op)  FILL_##isa(type, op)
+#define SDPAI_MATRIX_KERNEL(isa, op) CELL(isa, isa, matrix, op)
 
 /* Overriding is the intention here. */
 #if defined(__GNUC__)
@@ -66,6 +71,10 @@ static const struct sdpai_kernels tables[TABLES] = {
     [TABLE_avx512].name = "avx512",
     [TABLE_avx512].f32.lanes = 16,
     [TABLE_avx512].f64.lanes = 8,
+    [TABLE_amx].isa = SDPA_ISA_AMX,
+    [TABLE_amx].name = "amx",
+    [TABLE_amx].f32.lanes = 16,
+    [TABLE_amx].f64.lanes = 8,
 #endif
 #ifdef SDPAI_ARCH_ARM64
     [TABLE_neon].isa = SDPA_ISA_NEON,
@@ -120,6 +129,7 @@ static void read_machine(void) {
   uint32_t cpu = sdpai_cpu_detect();
   if (cpu & SDPAI_CPU_AVX2) machine.available = machine.worthwhile = TABLE_avx2 + 1;
   if (cpu & SDPAI_CPU_AVX512) machine.available = TABLE_avx512 + 1;
+  if (cpu & SDPAI_CPU_AMX) machine.available = TABLE_amx + 1;
   if (cpu & SDPAI_CPU_512_BITS_WORTH_IT) machine.worthwhile = machine.available;
 #endif
 #ifdef SDPAI_ARCH_ARM64
@@ -154,6 +164,9 @@ const struct sdpai_kernels *sdpai_kernels_select(uint32_t ceiling) {
     int within = tables_within(limits[i]);
     if (within < count) count = within;
   }
+#ifdef SDPAI_ARCH_X86
+  if (count == TABLE_amx + 1 && !sdpai_tiles_permitted()) count--;
+#endif
   return &tables[count - 1];
 }
 

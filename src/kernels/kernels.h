@@ -12,6 +12,8 @@
 
 #include <stdint.h>
 
+#include "kernels/matrix_kernels.h"
+
 /* How a row of products q_i . k_j becomes a row of scores (semantics rules 1 to 6), for the keys
  * first .. first + n - 1 of one query row; index t below counts from the first of them. */
 struct sdpai_score_f32 {
@@ -224,23 +226,27 @@ struct sdpai_kernels_f16 {
                      const uint16_t *b, int64_t ldb, float *c, int64_t ldc);
 };
 
-/* All kernels of one ISA. Never partial: what an ISA does not define itself is the generic one. */
+/* All kernels of one ISA. Never partial but for the matrix kernels: what an ISA does not define itself
+ * is the generic one. */
 struct sdpai_kernels {
   uint32_t isa;     /* SDPA_ISA_... */
-  const char *name; /* "generic", "avx2", "avx512", "neon" */
+  const char *name; /* "generic", "avx2", "avx512", "amx", "neon" */
   struct sdpai_kernels_f32 f32;
   struct sdpai_kernels_f64 f64;
   struct sdpai_kernels_bf16 bf16;
   struct sdpai_kernels_f16 f16;
+  struct sdpai_matrix_kernels matrix; /* NULL but in a table with a matrix unit */
 };
 
 /* The best table at or below `ceiling` that this CPU, the operating system and the environment's
  * SDPA_MAX_ISA allow. `ceiling` is an SDPA_ISA_... value, SDPA_ISA_AUTO for no ceiling of the
- * call's own. Never NULL. Safe from any thread. */
+ * call's own. Never NULL. Safe from any thread. The first call that arrives at a table with a
+ * matrix unit asks the system's permission for the process, see sdpai_tiles_permitted(). */
 const struct sdpai_kernels *sdpai_kernels_select(uint32_t ceiling);
 
-/* The i-th table that this CPU can run, worst first, regardless of SDPA_MAX_ISA and of whether it
- * is preferred; NULL past the last. For tests and for sdpa_build_info(). */
+/* The i-th table that this CPU can run, worst first, regardless of SDPA_MAX_ISA, of whether it is
+ * preferred and of the system's permission; NULL past the last. For tests and for
+ * sdpa_build_info(). */
 const struct sdpai_kernels *sdpai_kernels_available(int i);
 
 /* Text of SDPA_MAX_ISA when it is set but names no ISA of this architecture (and is thus ignored),

@@ -56,11 +56,6 @@ static sdpa_status check_served(const sdpa_options *o, struct sdpai_report *repo
         "isa is %u, of another architecture than this build's; expected SDPA_ISA_AUTO (0) or one "
         "of its own",
         (unsigned)o->isa);
-  if (o->precision == SDPA_PRECISION_REDUCED)
-    return sdpai_fail(
-        report, SDPA_ERROR_UNSUPPORTED,
-        "precision is 2 (SDPA_PRECISION_REDUCED), which this version does not offer; expected "
-        "SDPA_PRECISION_FULL (0) or _FMA (1)");
   return SDPA_OK;
 }
 

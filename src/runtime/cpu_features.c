@@ -24,13 +24,16 @@ enum {
   LEAF7_EBX_AVX2 = 1 << 5,
   LEAF7_EBX_AVX512F = 1 << 16,
   LEAF7_EBX_AVX512DQ = 1 << 17,
-  LEAF7_EBX_AVX512BW = 1 << 30
+  LEAF7_EBX_AVX512BW = 1 << 30,
+  LEAF7_EDX_AMX_BF16 = 1 << 22,
+  LEAF7_EDX_AMX_TILE = 1 << 24
 };
 #define LEAF7_EBX_AVX512VL (UINT32_C(1) << 31)
 
 enum {
-  XCR0_YMM = 0x06, /* xmm and the upper halves of ymm */
-  XCR0_ZMM = 0xe6  /* those, the mask registers, the upper halves of zmm0-15, and zmm16-31 */
+  XCR0_YMM = 0x06,     /* xmm and the upper halves of ymm */
+  XCR0_ZMM = 0xe6,     /* those, the mask registers, the upper halves of zmm0-15, and zmm16-31 */
+  XCR0_TILES = 3 << 17 /* tile configuration and tile data */
 };
 
 static int has_all(uint64_t word, uint64_t bits) {
@@ -71,6 +74,9 @@ uint32_t sdpai_cpu_decode(const struct sdpai_cpuid *id) {
       has_all(id->leaf7_ebx,
               LEAF7_EBX_AVX512F | LEAF7_EBX_AVX512DQ | LEAF7_EBX_AVX512BW | LEAF7_EBX_AVX512VL))
     features |= SDPAI_CPU_AVX512;
+  if ((features & SDPAI_CPU_AVX512) && has_all(id->xcr0, XCR0_TILES) &&
+      has_all(id->leaf7_edx, LEAF7_EDX_AMX_TILE | LEAF7_EDX_AMX_BF16))
+    features |= SDPAI_CPU_AMX;
   if ((features & SDPAI_CPU_AVX512) && !has_single_512_bit_fma(id))
     features |= SDPAI_CPU_512_BITS_WORTH_IT;
   return features;
@@ -97,7 +103,10 @@ uint32_t sdpai_cpu_detect(void) {
   if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx)) return 0;
   id.leaf1_eax = eax;
   id.leaf1_ecx = ecx;
-  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) id.leaf7_ebx = ebx;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) {
+    id.leaf7_ebx = ebx;
+    id.leaf7_edx = edx;
+  }
   if (id.leaf1_ecx & LEAF1_ECX_OSXSAVE) id.xcr0 = read_xcr0();
   return sdpai_cpu_decode(&id);
 }

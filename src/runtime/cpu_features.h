@@ -14,7 +14,9 @@ enum {
   SDPAI_CPU_AVX2 = 1 << 0, /* AVX2, FMA, F16C and POPCNT, and the system saves ymm registers */
   SDPAI_CPU_AVX512 =
       1 << 1, /* AVX-512 F, DQ, BW, VL, and the system saves zmm and mask registers */
-  SDPAI_CPU_512_BITS_WORTH_IT = 1 << 2 /* policy: prefer 512-bit vectors to 256-bit ones */
+  SDPAI_CPU_512_BITS_WORTH_IT = 1 << 2, /* policy: prefer 512-bit vectors to 256-bit ones */
+  SDPAI_CPU_AMX = 1 << 3 /* AMX-TILE and AMX-BF16 beside AVX-512, and the system saves tiles, after
+                            the permission of tile_permission.h */
 };
 
 /* The registers that the decision rests on, as CPUID and XGETBV deliver them. */
@@ -22,8 +24,8 @@ struct sdpai_cpuid {
   char vendor[12];   /* leaf 0, EBX EDX ECX: "GenuineIntel"; not terminated */
   uint32_t max_leaf; /* leaf 0, EAX */
   uint32_t leaf1_eax, leaf1_ecx;
-  uint32_t leaf7_ebx; /* 0 where max_leaf < 7 */
-  uint64_t xcr0;      /* 0 where the system has not switched XGETBV on */
+  uint32_t leaf7_ebx, leaf7_edx; /* 0 where max_leaf < 7 */
+  uint64_t xcr0;                 /* 0 where the system has not switched XGETBV on */
 };
 
 /* Bits of SDPAI_CPU_... that `id` means. Pure: the same answer for the same registers. */

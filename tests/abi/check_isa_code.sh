@@ -14,11 +14,11 @@ echo | "$SDPA_CC" $SDPA_FLAGS -dM -E -x c - | grep -q __AVX__ && skip "the compi
 nm --defined-only "$objects"/kernels/x86/*.o | awk '$2 ~ /[tT]/ { print $3 }' | sort -u >"$SDPA_WORK/kernels"
 grep -q avx512 "$SDPA_WORK/kernels" || fail "no kernel was found below $objects"
 
-# VEX and EVEX encodings: ymm, zmm and mask registers, and mnemonics with a v on xmm. CPU detection executes
+# VEX and EVEX encodings: ymm, zmm, tile and mask registers, and mnemonics with a v on xmm. CPU detection executes
 # xgetbv, which names none of them. Names that also occur in baseline files are none of the kernels' own.
 objdump -d --no-show-raw-insn "$binary" | awk '
   /^[0-9a-f]+ <.*>:$/ { name = $2; gsub(/[<>:]/, "", name); next }
-  /%[yz]mm|%k[0-7]/ || ($2 ~ /^v/ && /%xmm/) { print name }' | sort -u >"$SDPA_WORK/users"
+  /%[tyz]mm|%k[0-7]/ || ($2 ~ /^v/ && /%xmm/) { print name }' | sort -u >"$SDPA_WORK/users"
 grep -q avx512 "$SDPA_WORK/users" || fail "the disassembly shows no AVX-512 code at all"
 if comm -23 "$SDPA_WORK/users" "$SDPA_WORK/kernels" | grep . >&2; then
   fail "the functions above hold AVX code outside the kernel files"

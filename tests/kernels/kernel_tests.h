@@ -20,6 +20,7 @@
 #define TEST_ISA_generic SDPA_ISA_GENERIC
 #define TEST_ISA_avx2    SDPA_ISA_AVX2
 #define TEST_ISA_avx512  SDPA_ISA_AVX512
+#define TEST_ISA_amx     SDPA_ISA_AMX
 #define TEST_ISA_neon    SDPA_ISA_NEON
 
 /* The table of `isa`, or NULL if this CPU cannot run it. */
@@ -41,6 +42,7 @@ static inline int lanes_of(uint32_t isa, size_t size) {
   case SDPA_ISA_AVX2:
     return (int)(32 / size);
   case SDPA_ISA_AVX512:
+  case SDPA_ISA_AMX:
     return (int)(64 / size);
   case SDPA_ISA_NEON:
     return (int)(16 / size);

@@ -4,13 +4,19 @@
  *
  * The register values are those of published CPUID dumps, reduced to the bits that matter: leaf 1
  * ECX has FMA (12), POPCNT (23), OSXSAVE (27), AVX (28), F16C (29); leaf 7 EBX has AVX2 (5), AVX-512 F (16),
- * DQ (17), BW (30), VL (31).
+ * DQ (17), BW (30), VL (31), EDX AMX-BF16 (22), AMX-TILE (24); XCR0 has the tiles in 17 and 18.
  */
 #include "kernel_tests.h"
 #include "runtime/cpu_features.h"
 
-enum { AVX2 = SDPAI_CPU_AVX2, AVX512 = SDPAI_CPU_AVX512, WORTH_IT = SDPAI_CPU_512_BITS_WORTH_IT };
+enum {
+  AVX2 = SDPAI_CPU_AVX2,
+  AVX512 = SDPAI_CPU_AVX512,
+  WORTH_IT = SDPAI_CPU_512_BITS_WORTH_IT,
+  AMX = SDPAI_CPU_AMX
+};
 #define LEAF1 (UINT32_C(1) << 12 | UINT32_C(1) << 23 | UINT32_C(7) << 27)
+#define TILES (UINT32_C(1) << 22 | UINT32_C(1) << 24)
 #define LEAF7 (UINT32_C(1) << 5 | UINT32_C(3) << 16 | UINT32_C(3) << 30)
 
 static const struct {
@@ -18,41 +24,57 @@ static const struct {
   struct sdpai_cpuid id;
   uint32_t features;
 } machines[] = {
-    {"Skylake-SP", {"GenuineIntel", 22, 0x50654, LEAF1, LEAF7, 0xe7}, AVX2 | AVX512 | WORTH_IT},
-    {"Ice Lake-SP", {"GenuineIntel", 27, 0x606a6, LEAF1, LEAF7, 0xe7}, AVX2 | AVX512 | WORTH_IT},
+    {"Skylake-SP", {"GenuineIntel", 22, 0x50654, LEAF1, LEAF7, 0, 0xe7}, AVX2 | AVX512 | WORTH_IT},
+    {"Ice Lake-SP", {"GenuineIntel", 27, 0x606a6, LEAF1, LEAF7, 0, 0xe7}, AVX2 | AVX512 | WORTH_IT},
     {"Sapphire Rapids",
-     {"GenuineIntel", 32, 0x806f8, LEAF1, LEAF7, 0x602e7},
+     {"GenuineIntel", 32, 0x806f8, LEAF1, LEAF7, TILES, 0x602e7},
+     AVX2 | AVX512 | WORTH_IT | AMX},
+    {"Granite Rapids",
+     {"GenuineIntel", 35, 0xa06d1, LEAF1, LEAF7, TILES | UINT32_C(1) << 25, 0x602e7},
+     AVX2 | AVX512 | WORTH_IT | AMX},
+    {"tiles that the system does not save",
+     {"GenuineIntel", 32, 0x806f8, LEAF1, LEAF7, TILES, 0x2e7},
      AVX2 | AVX512 | WORTH_IT},
-    {"Zen 4", {"AuthenticAMD", 16, 0xa60f12, LEAF1, LEAF7, 0xe7}, AVX2 | AVX512 | WORTH_IT},
-    {"Ice Lake client", {"GenuineIntel", 27, 0x706e5, LEAF1, LEAF7, 0xe7}, AVX2 | AVX512},
-    {"Tiger Lake", {"GenuineIntel", 27, 0x806c1, LEAF1, LEAF7, 0xe7}, AVX2 | AVX512},
-    {"Rocket Lake", {"GenuineIntel", 27, 0xa0671, LEAF1, LEAF7, 0xe7}, AVX2 | AVX512},
-    {"Cannon Lake", {"GenuineIntel", 22, 0x60663, LEAF1, LEAF7, 0xe7}, AVX2 | AVX512},
+    {"tile configuration saved alone",
+     {"GenuineIntel", 32, 0x806f8, LEAF1, LEAF7, TILES, 0x202e7},
+     AVX2 | AVX512 | WORTH_IT},
+    {"tiles of bytes alone",
+     {"GenuineIntel", 32, 0x806f8, LEAF1, LEAF7, UINT32_C(1) << 24 | UINT32_C(1) << 25, 0x602e7},
+     AVX2 | AVX512 | WORTH_IT},
+    {"bf16 products without tiles",
+     {"GenuineIntel", 32, 0x806f8, LEAF1, LEAF7, UINT32_C(1) << 22, 0x602e7},
+     AVX2 | AVX512 | WORTH_IT},
+    {"tiles without AVX-512", {"GenuineIntel", 32, 0x806f8, LEAF1, 1 << 5, TILES, 0x602e7}, AVX2},
+    {"Zen 4", {"AuthenticAMD", 16, 0xa60f12, LEAF1, LEAF7, 0, 0xe7}, AVX2 | AVX512 | WORTH_IT},
+    {"Ice Lake client", {"GenuineIntel", 27, 0x706e5, LEAF1, LEAF7, 0, 0xe7}, AVX2 | AVX512},
+    {"Tiger Lake", {"GenuineIntel", 27, 0x806c1, LEAF1, LEAF7, 0, 0xe7}, AVX2 | AVX512},
+    {"Rocket Lake", {"GenuineIntel", 27, 0xa0671, LEAF1, LEAF7, 0, 0xe7}, AVX2 | AVX512},
+    {"Cannon Lake", {"GenuineIntel", 22, 0x60663, LEAF1, LEAF7, 0, 0xe7}, AVX2 | AVX512},
     {"the model of Ice Lake client from another vendor",
-     {"AuthenticAMD", 27, 0x706e5, LEAF1, LEAF7, 0xe7},
+     {"AuthenticAMD", 27, 0x706e5, LEAF1, LEAF7, 0, 0xe7},
      AVX2 | AVX512 | WORTH_IT},
-    {"Zen 3", {"AuthenticAMD", 16, 0xa20f10, LEAF1, 1 << 5, 0x7}, AVX2},
-    {"no zmm state in the system", {"GenuineIntel", 22, 0x50654, LEAF1, LEAF7, 0x7}, AVX2},
-    {"no mask registers", {"GenuineIntel", 22, 0x50654, LEAF1, LEAF7, 0xc7}, AVX2},
-    {"no upper ymm halves", {"GenuineIntel", 22, 0x50654, LEAF1, LEAF7, 0xe3}, 0},
-    {"no OSXSAVE", {"GenuineIntel", 22, 0x50654, LEAF1 & ~(UINT32_C(1) << 27), LEAF7, 0}, 0},
-    {"no FMA", {"GenuineIntel", 22, 0x50654, LEAF1 & ~(UINT32_C(1) << 12), LEAF7, 0xe7}, 0},
-    {"no POPCNT", {"GenuineIntel", 22, 0x50654, LEAF1 & ~(UINT32_C(1) << 23), LEAF7, 0xe7}, 0},
-    {"no F16C", {"GenuineIntel", 22, 0x50654, LEAF1 & ~(UINT32_C(1) << 29), LEAF7, 0xe7}, 0},
+    {"Zen 3", {"AuthenticAMD", 16, 0xa20f10, LEAF1, 1 << 5, 0, 0x7}, AVX2},
+    {"no zmm state in the system", {"GenuineIntel", 22, 0x50654, LEAF1, LEAF7, 0, 0x7}, AVX2},
+    {"no mask registers", {"GenuineIntel", 22, 0x50654, LEAF1, LEAF7, 0, 0xc7}, AVX2},
+    {"no upper ymm halves", {"GenuineIntel", 22, 0x50654, LEAF1, LEAF7, 0, 0xe3}, 0},
+    {"no OSXSAVE", {"GenuineIntel", 22, 0x50654, LEAF1 & ~(UINT32_C(1) << 27), LEAF7, 0, 0}, 0},
+    {"no FMA", {"GenuineIntel", 22, 0x50654, LEAF1 & ~(UINT32_C(1) << 12), LEAF7, 0, 0xe7}, 0},
+    {"no POPCNT", {"GenuineIntel", 22, 0x50654, LEAF1 & ~(UINT32_C(1) << 23), LEAF7, 0, 0xe7}, 0},
+    {"no F16C", {"GenuineIntel", 22, 0x50654, LEAF1 & ~(UINT32_C(1) << 29), LEAF7, 0, 0xe7}, 0},
     {"no AVX-512 BW",
-     {"GenuineIntel", 22, 0x50654, LEAF1, LEAF7 & ~(UINT32_C(1) << 30), 0xe7},
+     {"GenuineIntel", 22, 0x50654, LEAF1, LEAF7 & ~(UINT32_C(1) << 30), 0, 0xe7},
      AVX2},
     {"no AVX-512 VL",
-     {"GenuineIntel", 22, 0x50654, LEAF1, LEAF7 & ~(UINT32_C(1) << 31), 0xe7},
+     {"GenuineIntel", 22, 0x50654, LEAF1, LEAF7 & ~(UINT32_C(1) << 31), 0, 0xe7},
      AVX2},
     {"no AVX-512 DQ",
-     {"GenuineIntel", 22, 0x50654, LEAF1, LEAF7 & ~(UINT32_C(1) << 17), 0xe7},
+     {"GenuineIntel", 22, 0x50654, LEAF1, LEAF7 & ~(UINT32_C(1) << 17), 0, 0xe7},
      AVX2},
     {"Knights Landing: F alone",
-     {"GenuineIntel", 13, 0x50671, LEAF1, 1 << 5 | 1 << 16, 0xe7},
+     {"GenuineIntel", 13, 0x50671, LEAF1, 1 << 5 | 1 << 16, 0, 0xe7},
      AVX2},
-    {"leaves above 6 hidden", {"GenuineIntel", 6, 0x50654, LEAF1, LEAF7, 0xe7}, 0},
-    {"nothing", {"", 0, 0, 0, 0, 0}, 0},
+    {"leaves above 6 hidden", {"GenuineIntel", 6, 0x50654, LEAF1, LEAF7, 0, 0xe7}, 0},
+    {"nothing", {"", 0, 0, 0, 0, 0, 0}, 0},
 };
 
 static void test_machines(void **state) {
@@ -75,6 +97,8 @@ static void test_this_machine(void **state) {
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
   assert_int_equal(!!(features & SDPAI_CPU_AVX2), avx2);
   assert_int_equal(!!(features & SDPAI_CPU_AVX512), avx512);
+  /* gcc 12 and clang 14 have no opinion of tiles */
+  if (features & SDPAI_CPU_AMX) assert_true(avx512);
 #else
   assert_int_equal(features, 0);
 #endif

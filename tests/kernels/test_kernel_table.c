@@ -15,9 +15,14 @@
 #include <unistd.h>
 
 #include "runtime/cpu_features.h"
+#include "runtime/tile_permission.h"
 
 #ifdef SDPAI_ARCH_ARM64
 enum { HIGHEST = SDPA_ISA_NEON, FOREIGN = SDPA_ISA_AVX512 };
+
+static int best_available(void) {
+  return SDPA_ISA_NEON;
+}
 
 static int best_possible(void) {
   return SDPA_ISA_NEON;
@@ -29,16 +34,26 @@ static int best_worthwhile(void) {
 #else
 enum { HIGHEST = SDPA_ISA_AMX, FOREIGN = SDPA_ISA_NEON };
 
-static int best_possible(void) {
+static int best_available(void) {
   uint32_t cpu = sdpai_cpu_detect();
-  return cpu & SDPAI_CPU_AVX512 ? SDPA_ISA_AVX512
-         : cpu & SDPAI_CPU_AVX2 ? SDPA_ISA_AVX2
-                                : SDPA_ISA_GENERIC;
+  return cpu & SDPAI_CPU_AMX      ? SDPA_ISA_AMX
+         : cpu & SDPAI_CPU_AVX512 ? SDPA_ISA_AVX512
+         : cpu & SDPAI_CPU_AVX2   ? SDPA_ISA_AVX2
+                                  : SDPA_ISA_GENERIC;
+}
+
+/* Tiles only with the system's permission. */
+static int best_possible(void) {
+  const int best = best_available();
+#ifdef SDPAI_ARCH_X86
+  if (best == SDPA_ISA_AMX && !sdpai_tiles_permitted()) return SDPA_ISA_AVX512;
+#endif
+  return best;
 }
 
 static int best_worthwhile(void) {
   uint32_t cpu = sdpai_cpu_detect();
-  if (cpu & SDPAI_CPU_512_BITS_WORTH_IT) return SDPA_ISA_AVX512;
+  if (cpu & SDPAI_CPU_512_BITS_WORTH_IT) return best_possible();
   return cpu & SDPAI_CPU_AVX2 ? SDPA_ISA_AVX2 : SDPA_ISA_GENERIC;
 }
 #endif
@@ -164,10 +179,14 @@ static void test_tables(void **state) {
     assert_string_equal(table->name, #isa_);                                                       \
     assert_true(table->type_.op_ == SDPAI_KERNEL_NAME(type_, op_, isa_));                          \
   }
+#define SDPAI_MATRIX_KERNEL(isa_, op_)                                                             \
+  assert_true(table->matrix.op_ ==                                                                 \
+              (table->isa == TEST_ISA_##isa_ ? SDPAI_KERNEL_NAME(matrix, op_, isa_) : NULL));
 #include "kernels/kernel_list.def"
 #undef SDPAI_KERNEL
+#undef SDPAI_MATRIX_KERNEL
   }
-  assert_int_equal(before, best_possible());
+  assert_int_equal(before, best_available());
   assert_null(sdpai_kernels_available(-1));
   assert_null(sdpai_kernels_available(count + 1));
   assert_string_equal(sdpai_kernels_available(0)->name, "generic");

@@ -24,6 +24,7 @@ int property_ways(struct property_way ways[PROPERTY_WAYS_MAX]) {
       {SDPA_ENGINE_TILED, SDPA_ISA_GENERIC, 1, "generic, engine tiled"},
       {SDPA_ENGINE_TILED, SDPA_ISA_AVX2, 2, "avx2, engine tiled"},
       {SDPA_ENGINE_TILED, SDPA_ISA_AVX512, 3, "avx512, engine tiled"},
+      {SDPA_ENGINE_TILED, SDPA_ISA_AMX, 2, "amx, engine tiled"},
       {SDPA_ENGINE_BLAS, SDPA_ISA_NEON, 1, "neon, engine blas"},
       {SDPA_ENGINE_TILED, SDPA_ISA_NEON, 2, "neon, engine tiled"}};
   struct problem_spec spec;

@@ -26,7 +26,7 @@ struct property_way {
   const char *name;
 };
 
-enum { PROPERTY_WAYS_MAX = 8 };
+enum { PROPERTY_WAYS_MAX = 9 };
 
 /* The engines with each ISA that they can be made to use here, by asking the library. At least one.
  */
