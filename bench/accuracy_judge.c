@@ -45,8 +45,9 @@ static void judge_output(const struct problem_data *data, const struct reference
     const long double error = fabsl(stored - exact), summed = row->summed[d];
     /* Rounding to the next power of two moves by half of the smaller of its two steps; half of the
      * larger one is taken off. */
-    const long double step = narrow_half_step(type, fmaxl(fabsl(stored), fabsl(exact)));
-    const long double computed = error > step ? error - step : 0.0L;
+    const long double rounding =
+        narrow_half_step(type, fmaxl(fabsl(stored), fabsl(exact))) + terms->weights * summed;
+    const long double computed = error > rounding ? error - rounding : 0.0L;
     count(t, share(error, summed), share(isfinite(error) ? computed : error, unit * summed));
   }
 }

@@ -18,6 +18,7 @@
 struct accuracy_terms {
   long double roundoff; /* eps */
   int64_t chain;        /* L */
+  long double weights;  /* what rounding the weights may cost, relative to S */
 };
 
 /* An output that is not there has NaN. One that is not finite where it should be, or not 0 where

@@ -63,18 +63,32 @@ static int exact_case_make(struct exact_case *exact, const struct problem_spec *
 static int64_t longest_chain(const sdpa_plan *plan, const sdpa_problem *problem) {
   const int64_t keys = problem->key_len + ((problem->features & SDPA_SINKS) != 0);
   int64_t chain = keys;
-  if (plan->engine->id == SDPA_ENGINE_TILED)
-    chain = plan->tiled.by_rows ? 512 + keys / 512 : 128 + keys / 128;
+  if (plan->engine->id == SDPA_ENGINE_TILED) {
+    const int64_t tile = plan->tiled.by_rows ? 512 : 128;
+    if (keys > tile) chain = tile + keys / tile;
+  }
   return chain > problem->key_dim ? chain : problem->key_dim;
+}
+
+/* Products by two bf16 parts leave out up to 2^-15 of each; weights of one part are rounded to 8
+ * bits. */
+static struct accuracy_terms terms_of(const struct bench_case *c) {
+  const sdpa_problem *problem = &c->spec.problem;
+  const struct sdpai_parts output = c->plan->tiled.matrix.output;
+  const int tiled = c->info.engine == SDPA_ENGINE_TILED;
+  struct accuracy_terms terms = {.roundoff =
+                                     reference_limits_of(problem_compute_type(problem)).roundoff,
+                                 .chain = longest_chain(c->plan, problem)};
+  if (c->info.precision == SDPA_PRECISION_REDUCED) terms.roundoff = 0x1p-15L;
+  if (tiled && output.right == 1) terms.weights = 0x1p-8L;
+  if (tiled && output.right == 2) terms.weights = 0x1p-15L;
+  return terms;
 }
 
 /* Runs a plan on the data and judges it. */
 static sdpa_status run_and_judge(struct bench_case *c, struct exact_case *exact,
                                  struct accuracy_line *line) {
-  const sdpa_problem *problem = &c->spec.problem;
-  const uint32_t compute_type = problem_compute_type(problem);
-  const struct accuracy_terms terms = {reference_limits_of(compute_type).roundoff,
-                                       longest_chain(c->plan, problem)};
+  const struct accuracy_terms terms = terms_of(c);
   const enum problem_tensor outputs[] = {PROBLEM_OUTPUT, PROBLEM_LSE};
   for (int i = 0; i < 2; i++) {
     struct memory_block *block = &exact->data.block[outputs[i]];
@@ -94,7 +108,11 @@ static sdpa_status run_and_judge(struct bench_case *c, struct exact_case *exact,
 struct progress {
   struct exact_case exact;
   int json, failed;
+  int is_set; /* of accuracy_set.h: what would run at another precision than asked is left out */
 };
+
+enum { MOST_PRECISIONS = 8 };
+enum outcome { MADE_A_LINE, OTHER_PRECISION, NOT_SERVED, FAILED };
 
 static void fail(struct progress *p, const char *problem, const char *sentence) {
   bench_progress_wipe();
@@ -103,37 +121,48 @@ static void fail(struct progress *p, const char *problem, const char *sentence) 
   p->failed = 1;
 }
 
-/* One problem on one engine and ISA. Returns 1 if it made a line; 0 and a sentence if the plan would
- * be for another ISA or is not served; -1 and a sentence for anything worse. */
-static int measure(struct progress *p, const char *problem, const struct bench_choice *choice,
-                   char *message, size_t message_bytes) {
-  struct bench_case c;
+static enum outcome print_line(const struct progress *p, const struct accuracy_line *line,
+                               char *message, size_t message_bytes) {
+  bench_progress_wipe();
+  if (p->json)
+    accuracy_report_json(stdout, line);
+  else
+    accuracy_report_row(stdout, line);
+  if (accuracy_within_bound(&line->figures)) return MADE_A_LINE;
+  snprintf(message, message_bytes, "engine %s, ISA %s: an error is beyond the bound",
+           bench_name_of(bench_engines, line->engine), bench_name_of(bench_isas, line->isa));
+  return FAILED;
+}
+
+/* One plan of a problem that is served. */
+static enum outcome measure_plan(struct progress *p, const struct bench_choice *choice,
+                                 struct bench_case *c, const char *problem, char *message,
+                                 size_t message_bytes) {
   struct accuracy_line line = {.problem = problem};
-  int result = 0;
-  if (bench_case_open(&c, problem, choice, message, message_bytes) != 0) {
-    /* The sentence is there. */
-  } else if (choice->isa != SDPA_ISA_AUTO && c.info.isa != choice->isa) {
+  if (choice->isa != SDPA_ISA_AUTO && c->info.isa != choice->isa) {
     snprintf(message, message_bytes,
              "the ISA %s is not on this machine, or SDPA_MAX_ISA forbids it",
              bench_name_of(bench_isas, choice->isa));
-  } else if (exact_case_make(&p->exact, &c.spec, message, message_bytes) != 0) {
-    result = -1;
-  } else {
-    const sdpa_status status = run_and_judge(&c, &p->exact, &line);
-    result = status == SDPA_OK ? 1 : -1;
-    if (status != SDPA_OK) snprintf(message, message_bytes, "%s", sdpa_status_string(status));
+    return NOT_SERVED;
   }
+  if (p->is_set && c->info.precision != c->spec.precision) return OTHER_PRECISION;
+  if (exact_case_make(&p->exact, &c->spec, message, message_bytes) != 0) return FAILED;
+  const sdpa_status status = run_and_judge(c, &p->exact, &line);
+  if (status == SDPA_OK) return print_line(p, &line, message, message_bytes);
+  snprintf(message, message_bytes, "%s", sdpa_status_string(status));
+  return FAILED;
+}
+
+/* One problem on one engine and ISA; a sentence for NOT_SERVED and FAILED. */
+static enum outcome measure(struct progress *p, const char *problem,
+                            const struct bench_choice *choice, char *message,
+                            size_t message_bytes) {
+  struct bench_case c;
+  enum outcome outcome = NOT_SERVED;
+  if (bench_case_open(&c, problem, choice, message, message_bytes) == 0)
+    outcome = measure_plan(p, choice, &c, problem, message, message_bytes);
   bench_case_close(&c);
-  if (result != 1) return result;
-  bench_progress_wipe();
-  if (p->json)
-    accuracy_report_json(stdout, &line);
-  else
-    accuracy_report_row(stdout, &line);
-  if (accuracy_within_bound(&line.figures)) return 1;
-  snprintf(message, message_bytes, "engine %s, ISA %s: an error is beyond the bound",
-           bench_name_of(bench_engines, line.engine), bench_name_of(bench_isas, line.isa));
-  return -1;
+  return outcome;
 }
 
 /* The products of engine blas are the BLAS's, whatever the ISA: where none is named the best will
@@ -145,52 +174,42 @@ static int is_asked(const struct bench_choice *choice, uint32_t engine, uint32_t
   return engine == SDPA_ENGINE_BLAS ? isa == SDPA_ISA_AUTO : isa != SDPA_ISA_AUTO;
 }
 
-static void measure_all(struct progress *p, const char *problem,
-                        const struct bench_choice *choice) {
+/* A problem on all engines and ISAs that are asked for. Returns the number of lines. */
+static int measure_all(struct progress *p, const char *problem, const struct bench_choice *choice) {
   char message[1024] = "";
-  int lines = 0;
+  int count[4] = {0};
   for (const struct bench_name *engine = bench_engines; engine->name; engine++) {
     for (const struct bench_name *isa = bench_isas; isa->name; isa++) {
       if (!is_asked(choice, engine->value, isa->value)) continue;
       const struct bench_choice one = {engine->value, isa->value, choice->threads};
-      const int result = measure(p, problem, &one, message, sizeof message);
-      if (result < 0) fail(p, problem, message);
-      lines += result != 0;
+      const enum outcome outcome = measure(p, problem, &one, message, sizeof message);
+      if (outcome == FAILED) fail(p, problem, message);
+      count[outcome]++;
     }
   }
-  if (lines == 0) fail(p, problem, message);
-}
-
-/* Whether the library serves a precision at all; if not, why. */
-static int is_served(uint32_t precision, char *message, size_t message_bytes) {
-  struct problem_spec spec;
-  sdpa_options options;
-  sdpa_options_init(&options, sizeof options);
-  options.precision = precision;
-  if (problem_parse("f32:q16:k64:d64", &spec, message, message_bytes) != 0) return 0;
-  return sdpa_problem_check(&spec.problem, &options, message, message_bytes) == SDPA_OK;
+  if (count[NOT_SERVED] > 0 && count[MADE_A_LINE] + count[FAILED] + count[OTHER_PRECISION] == 0)
+    fail(p, problem, message);
+  return count[MADE_A_LINE];
 }
 
 static void measure_set(struct progress *p, const struct bench_choice *choice) {
-  const struct bench_name *served[8];
-  int precisions = 0;
-  for (const struct bench_name *one = bench_precisions; one->name; one++) {
-    char message[512];
-    if (is_served(one->value, message, sizeof message))
-      served[precisions++] = one;
-    else
-      fprintf(p->json ? stderr : stdout, "precision %s is left out: %s\n", one->name, message);
-  }
-  const int total = accuracy_set_count() * precisions;
-  for (int i = 0; i < total; i++) {
-    const struct bench_name *precision = served[i % precisions];
+  int precisions = 0, lines[MOST_PRECISIONS] = {0};
+  while (bench_precisions[precisions].name) precisions++;
+  p->is_set = 1;
+  for (int i = 0; i < accuracy_set_count() * precisions; i++) {
+    const struct bench_name *precision = &bench_precisions[i % precisions];
     char problem[256], base[128];
     accuracy_set_print(i / precisions, base, sizeof base);
     snprintf(problem, sizeof problem, "%s:precision=%s", base, precision->name);
     if (precision->value == SDPA_PRECISION_FULL) snprintf(problem, sizeof problem, "%s", base);
-    bench_progress_item(i + 1, total, problem);
-    measure_all(p, problem, choice);
+    bench_progress_item(i + 1, accuracy_set_count() * precisions, problem);
+    lines[i % precisions] += measure_all(p, problem, choice);
   }
+  bench_progress_wipe();
+  for (int i = 0; i < precisions; i++)
+    if (lines[i] == 0 && !p->failed)
+      fprintf(p->json ? stderr : stdout, "precision %s: runs as another one on this machine\n",
+              bench_precisions[i].name);
 }
 
 int bench_accuracy_run(char *const *problem, int problems, const struct bench_choice *choice,

@@ -24,11 +24,13 @@
 
 #ifdef BENCH_WITH_BLAS
 #define SOME_ENGINE "blas"
+enum { ENGINE_BLAS_LINES = 1 };
 #else
 #define SOME_ENGINE "tiled"
+enum { ENGINE_BLAS_LINES = 0 };
 #endif
 
-enum { MOST_LINES = 4 };
+enum { MOST_LINES = 8 };
 
 struct output {
   int lines, status;
@@ -179,13 +181,13 @@ static void an_empty_problem_is_measured_too(void **state) {
 
 static void what_is_not_served_has_a_line_of_its_own(void **state) {
   const struct output *output =
-      run("--threads 1 --seconds 0.1 --problem bf16:q2:k2:d2 --problem f32:q2:k2:d2");
+      run("--threads 1 --seconds 0.1 --problem f32:q2:k2:d2:bwd --problem f32:q2:k2:d2");
   (void)state;
   assert_int_equal(output->status, 1);
   assert_int_equal(output->lines, 2);
   assert_int_equal(output->object[0].members, 2);
-  assert_string_equal(string(&output->object[0], "problem"), "bf16:q2:k2:d2");
-  assert_non_null(strstr(string(&output->object[0], "error"), "query_type"));
+  assert_string_equal(string(&output->object[0], "problem"), "f32:q2:k2:d2:bwd");
+  assert_non_null(strstr(string(&output->object[0], "error"), "backward"));
   check_keys(&output->object[1], "## Keys of a line", 20);
 }
 
@@ -197,6 +199,50 @@ static void the_peak_has_the_manual_s_keys(void **state) {
   check_keys(&output->object[0], "## Keys of the peak", 4);
   for (int i = 0; i < output->object[0].members; i++)
     assert_true(number(&output->object[0], output->object[0].member[i].key) > 0.0);
+}
+
+/* One line for engine blas and one for each ISA of engine tiled. An error below 1e-8 of f32 numbers
+ * would be better than rounding the result allows. */
+static void accuracy_has_a_line_an_isa(void **state) {
+  const struct output *output = run("--accuracy --threads 1 --problem f32:q16:k300:d32:lse");
+  const struct flat_json *last = &output->object[output->lines - 1];
+  (void)state;
+  assert_int_equal(output->status, 0);
+  assert_true(output->lines > ENGINE_BLAS_LINES);
+  for (int i = 0; i < output->lines; i++) {
+    const struct flat_json *line = &output->object[i];
+    check_keys(line, "## Keys of the accuracy", 13);
+    assert_string_equal(string(line, "problem"), "f32:q16:k300:d32:lse");
+    assert_string_equal(string(line, "engine"), i < ENGINE_BLAS_LINES ? "blas" : "tiled");
+    if (i > ENGINE_BLAS_LINES)
+      assert_string_not_equal(string(line, "isa"), string(&output->object[i - 1], "isa"));
+    assert_true(number(line, "rows") == 16.0);
+    assert_true(fabs(number(line, "score_size") - 1.0) < 0.25);
+    const double largest = number(line, "largest"), mean = number(line, "mean");
+    assert_true(largest > 1e-8 && mean > 1e-9 && mean < largest);
+    assert_true(number(line, "lse_largest") > 1e-8);
+    assert_true(number(line, "bound_c") > 1e-4 && number(line, "bound_c") <= 4.0);
+    assert_true(number(line, "lse_c") > 1e-4 && number(line, "lse_c") <= 4.0);
+    assert_true(boolean(line, "within_bound"));
+  }
+  assert_string_equal(string(&output->object[ENGINE_BLAS_LINES], "isa"), "generic");
+  assert_true(number(last, "chain") >= 128 + 300 / 128);
+}
+
+/* The unit roundoffs are 2^-53, 2^-8 and 2^-11: errors of about that, and no smaller ones. */
+static void accuracy_follows_the_type(void **state) {
+  const struct output *output = run("--accuracy --engine tiled --isa generic --problem "
+                                    "f64:q16:k64:d8 --problem bf16:q16:k64:d8 --problem "
+                                    "f16:q16:k64:d8");
+  static const double roundoff[] = {0x1p-53, 0x1p-8, 0x1p-11};
+  (void)state;
+  assert_int_equal(output->status, 0);
+  assert_int_equal(output->lines, 3);
+  for (int i = 0; i < 3; i++) {
+    const double largest = number(&output->object[i], "largest");
+    assert_true(largest > roundoff[i] / 16.0 && largest < roundoff[i] * 16.0);
+    assert_int_equal(flat_json_find(&output->object[i], "lse_c")->type, FLAT_JSON_NULL);
+  }
 }
 
 /* Against the reader above: escapes, and numbers that JSON does not have. */
@@ -266,6 +312,8 @@ int main(void) {
       cmocka_unit_test(an_empty_problem_is_measured_too),
       cmocka_unit_test(what_is_not_served_has_a_line_of_its_own),
       cmocka_unit_test(the_peak_has_the_manual_s_keys),
+      cmocka_unit_test(accuracy_has_a_line_an_isa),
+      cmocka_unit_test(accuracy_follows_the_type),
   };
   return cmocka_run_group_tests_name("bench json", tests, NULL, NULL);
 }
