@@ -61,8 +61,6 @@ static uint8_t empty_dimensions(const struct sdpai_problem *p) {
 static sdpa_status check_pointers(const struct sdpai_problem *p, const sdpa_args *a,
                                   struct sdpai_report *report) {
   const uint8_t empty = empty_dimensions(p);
-  size_t aligns[SDPAI_ELEMENTS];
-  sdpai_types_bytes(&p->types, aligns);
   for (size_t i = 0; i < sizeof pointer_rules / sizeof *pointer_rules; i++) {
     const struct pointer_rule *rule = &pointer_rules[i];
     const void *pointer;
@@ -76,10 +74,11 @@ static sdpa_status check_pointers(const struct sdpai_problem *p, const sdpa_args
       return sdpai_fail(report, SDPA_ERROR_UNDECLARED,
                         "%s is %p; expected NULL, since the problem does not declare it",
                         rule->field, pointer);
-    if ((uintptr_t)pointer & (aligns[rule->element] - 1))
+    const uintptr_t bytes = p->bytes[rule->element];
+    if ((uintptr_t)pointer & (bytes - 1))
       return sdpai_fail(report, SDPA_ERROR_ALIGNMENT,
-                        "%s is %p; expected a multiple of its element's %zu bytes", rule->field,
-                        pointer, aligns[rule->element]);
+                        "%s is %p; expected a multiple of its element's %d bytes", rule->field,
+                        pointer, (int)bytes);
   }
   return SDPA_OK;
 }

@@ -16,13 +16,13 @@ const struct sdpai_dtype *sdpai_dtype(uint32_t id) {
   return id < sizeof dtypes / sizeof *dtypes && dtypes[id].id == id && id != 0 ? &dtypes[id] : NULL;
 }
 
-void sdpai_types_bytes(const struct sdpai_types *types, size_t bytes[SDPAI_ELEMENTS]) {
-  bytes[SDPAI_ELEMENT_QUERY] = (size_t)sdpai_element(types->query);
-  bytes[SDPAI_ELEMENT_KEY] = (size_t)sdpai_element(types->key);
-  bytes[SDPAI_ELEMENT_VALUE] = (size_t)sdpai_element(types->value);
-  bytes[SDPAI_ELEMENT_OUTPUT] = (size_t)sdpai_element(types->output);
-  bytes[SDPAI_ELEMENT_BIAS] = (size_t)sdpai_element(types->bias);
-  bytes[SDPAI_ELEMENT_COMPUTE] = (size_t)sdpai_element(types->compute);
+void sdpai_types_bytes(const struct sdpai_types *types, uint8_t bytes[SDPAI_ELEMENTS]) {
+  bytes[SDPAI_ELEMENT_QUERY] = (uint8_t)sdpai_element(types->query);
+  bytes[SDPAI_ELEMENT_KEY] = (uint8_t)sdpai_element(types->key);
+  bytes[SDPAI_ELEMENT_VALUE] = (uint8_t)sdpai_element(types->value);
+  bytes[SDPAI_ELEMENT_OUTPUT] = (uint8_t)sdpai_element(types->output);
+  bytes[SDPAI_ELEMENT_BIAS] = (uint8_t)sdpai_element(types->bias);
+  bytes[SDPAI_ELEMENT_COMPUTE] = (uint8_t)sdpai_element(types->compute);
   bytes[SDPAI_ELEMENT_BYTE] = 1;
   bytes[SDPAI_ELEMENT_INT64] = sizeof(int64_t);
 }

@@ -45,7 +45,7 @@ enum sdpai_element {
 };
 
 /* Bytes of an element by that index. */
-void sdpai_types_bytes(const struct sdpai_types *types, size_t bytes[SDPAI_ELEMENTS]);
+void sdpai_types_bytes(const struct sdpai_types *types, uint8_t bytes[SDPAI_ELEMENTS]);
 
 /* Bytes of an element of `type`, which is one of the table. */
 static inline int64_t sdpai_element(uint32_t type) {

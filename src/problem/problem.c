@@ -130,7 +130,8 @@ sdpa_status sdpai_problem_read(const sdpa_problem *problem, struct sdpai_problem
 
   result->features = problem->features;
   result->types = sdpai_problem_types(problem);
-  result->element = (uint32_t)sdpai_element(result->types.compute);
+  sdpai_types_bytes(&result->types, result->bytes);
+  result->element = result->bytes[SDPAI_ELEMENT_COMPUTE];
   result->alignment = problem->alignment;
   result->score_stage = problem->score_stage;
   result->offset = problem->offset;

@@ -19,7 +19,8 @@
 struct sdpai_problem {
   uint32_t features; /* SDPA_CAUSAL ... */
   struct sdpai_types types;
-  uint32_t element; /* bytes of one element of the compute type */
+  uint32_t element;              /* bytes of one element of the compute type */
+  uint8_t bytes[SDPAI_ELEMENTS]; /* of an element of each tensor, by enum sdpai_element */
   uint32_t alignment, score_stage;
   int64_t batch, query_heads, kv_heads,
       group; /* group = query heads per kv head, 1 if there is none */

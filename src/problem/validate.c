@@ -290,7 +290,7 @@ static sdpa_status check_tensor(const sdpa_problem *p, const struct tensor_rule 
 
 static sdpa_status check_tensors(const sdpa_problem *p, struct sdpai_report *report) {
   const struct sdpai_types types = sdpai_problem_types(p);
-  size_t elements[SDPAI_ELEMENTS];
+  uint8_t elements[SDPAI_ELEMENTS];
   sdpai_types_bytes(&types, elements);
   const int64_t dims[DIMS] = {p->batch,   p->query_heads, p->kv_heads,  p->query_len,
                               p->key_len, p->key_dim,     p->value_dim, 1};

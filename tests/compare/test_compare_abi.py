@@ -77,6 +77,34 @@ class Calls(unittest.TestCase):
             replace(SMALL, bias=True), floats(1, 10, 2, 20, 3, 30), [3, 30, 2, 20], bias=bias
         )
 
+    def test_bf16(self):
+        def halves(*numbers):
+            return (ctypes.c_uint16 * len(numbers))(*numbers)
+
+        shape = shapes.Shape("test", 1, 2, 2, dtype="bf16", bias=True)
+        zero, minus_infinity = 0, 0xFF80
+        output = halves(0, 0)
+        status, text = run(
+            shape,
+            query=halves(zero, zero),
+            key=halves(zero, zero, zero, zero),
+            value=halves(0x3F81, 0x4040, 0x3F82, 0x4080),  # 1 + 2^-7, 3 and 1 + 2^-6, 4
+            bias=halves(zero, zero),
+            output=output,
+        )
+        self.assertEqual(status, sdpa_abi.OK)
+        self.assertIn("bf16", text)
+        self.assertEqual(list(output), [0x3F82, 0x4060])  # a tie, to even; 3.5
+        status, _ = run(
+            shape,
+            query=halves(zero, zero),
+            key=halves(zero, zero, zero, zero),
+            value=halves(0x3F81, 0x4040, 0x3F82, 0x4080),
+            bias=halves(zero, minus_infinity),
+            output=output,
+        )
+        self.assertEqual((status, list(output)), (sdpa_abi.OK, [0x3F81, 0x4040]))
+
     def test_sentence(self):
         with self.assertRaisesRegex(sdpa_abi.SdpaError, "kv_heads"):
             LIBRARY.plan(replace(SMALL, query_heads=3, kv_heads=2), 1, {})
@@ -105,7 +133,7 @@ class Structs(unittest.TestCase):
 
 class Shapes(unittest.TestCase):
     def test_plans_count_the_same_work(self):
-        for shape in shapes.SHAPES:
+        for shape in (*shapes.SHAPES, *shapes.BF16_SHAPES):
             plan = LIBRARY.plan(shape, 2, {})
             info = PlanInfo(size=ctypes.sizeof(PlanInfo))
             handle = plan._plan  # noqa: SLF001 - the comparison itself has no use for it
@@ -114,7 +142,8 @@ class Shapes(unittest.TestCase):
             self.assertEqual(info.flops, 4 * shape.dim * pairs, shape.problem)
 
     def test_bench_reads_the_strings(self):
-        small = [replace(shape, query_len=3, key_len=5, dim=4) for shape in shapes.SHAPES]
+        every = (*shapes.SHAPES, *shapes.BF16_SHAPES)
+        small = [replace(shape, query_len=3, key_len=5, dim=4) for shape in every]
         problems = sorted({shape.problem for shape in small})
         self.assertTrue(any("mask@sd" in problem for problem in problems))
         words = [word for problem in problems for word in ("--problem", problem)]

@@ -27,8 +27,10 @@ class Refuses(unittest.TestCase):
         self.assertTrue(usage.startswith("usage: bench/compare/run"), usage)
         self.assertIn(says, sentence)
 
-    def test_bf16(self):
-        self.check("--bf16", says="no 16-bit type yet")
+    def test_problems_of_the_other_type(self):
+        narrow, wide = "bf16:h8:q512:k512:d64", "f32:h8:q512:k512:d64"
+        self.check("--problem", narrow, says=narrow)
+        self.check("--bf16", "--problem", wide, says=wide)
 
     def test_unknown(self):
         self.check("--frobnicate", says="--frobnicate")
@@ -68,6 +70,15 @@ class Takes(unittest.TestCase):
         quick = run("--list", "--quick").stdout.split()
         self.assertTrue(0 < len(quick) < len(listed))
         self.assertLessEqual(set(quick), set(listed))
+
+    def test_bf16(self):
+        listed = run("--list", "--bf16").stdout.split()
+        wide = [shape.problem for shape in shapes.SHAPES if shape.dtype == "f32"]
+        self.assertEqual(listed, ["b" + problem.replace("f32", "f16", 1) for problem in wide])
+        quick = run("--list", "--bf16", "--quick", "--problem", listed[-1]).stdout.split()
+        self.assertEqual(quick, [listed[-1]])
+        self.assertEqual(command_line.parse(["--list"]).json.name, "compare.json")
+        self.assertEqual(command_line.parse(["--list", "--bf16"]).json.name, "compare-bf16.json")
 
     def test_defaults(self):
         arguments = command_line.parse(["--list"])

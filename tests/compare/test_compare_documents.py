@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from xml.etree import ElementTree
 
-from compare_support import SOURCE, record
+from compare_support import SOURCE, record, result
 
 import markdown_text
 import plot_data
@@ -52,6 +52,24 @@ class Terminal(unittest.TestCase):
         )
 
 
+    def test_closing_names_who_serves_nothing(self):
+        text = table_text.closing(bf16_record()["results"], {"numpy": "NumPy", "torch": "PyTorch"})
+        self.assertIn("NumPy has no part in this: none of it", text)
+        self.assertNotIn("PyTorch has no part", text)
+
+
+def bf16_record():
+    """As bench/compare/run --bf16 writes it: PyTorch alone serves the type."""
+    one = record()
+    served = one["results"][0]["results"]["torch"]
+    refused = {"not_served": "none of it"}
+    one["results"] = [
+        result("bf16:h8:q512:k512:d64", threads, numpy=refused, torch=served, onnxruntime=refused)
+        for threads in (1, 2)
+    ]
+    return one
+
+
 class Documents(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
@@ -89,6 +107,20 @@ class Documents(unittest.TestCase):
             )
             self.assertNotIn("n = 3,", readme)
 
+    def test_publish_bf16(self):
+        block = "<!-- compare-bf16 -->\nold\n<!-- /compare-bf16 -->\n"
+        with self.manual.open("a", encoding="utf-8") as manual:
+            manual.write(block)
+        self.assertEqual(self.publish(bf16_record()).returncode, 0)
+        text = self.manual.read_text(encoding="utf-8")
+        before, after = text.split("<!-- compare-bf16 -->\n")
+        self.assertEqual(before, "before\n<!-- compare -->\nold\n<!-- /compare -->\nafter\n")
+        self.assertIn("| 1 thread | libsdpa | GFLOP/s | PyTorch |", after)
+        self.assertIn("| 8 heads, n = 512, d = 64, bf16 | 2 ms | 150.0 | 1.50 × |", after)
+        self.assertIn("ONNX Runtime has no part in this: none of it.", after)
+        self.assertNotIn("old", after)
+        self.assertIn("old", self.readme.read_text(encoding="utf-8"))
+
     def test_wrong_record(self):
         wrong = record()
         wrong["results"][1]["results"]["numpy"]["agrees"] = False
@@ -108,6 +140,9 @@ class Documents(unittest.TestCase):
             self.assertEqual(
                 (text.count("<!-- compare -->\n"), text.count("<!-- /compare -->\n")), (1, 1), path
             )
+        manual = (SOURCE / "docs/benchmarks.md").read_text(encoding="utf-8")
+        for mark in ("<!-- compare-bf16 -->\n", "<!-- /compare-bf16 -->\n"):
+            self.assertEqual(manual.count(mark), 1)
 
     def test_readme_problems_exist(self):
         for problem in markdown_text.README_PROBLEMS:
