@@ -23,13 +23,16 @@ int64_t bench_check_rows(const sdpa_problem *p) {
 
 int bench_check(const struct bench_case *c, struct bench_verdict *verdict) {
   const sdpa_problem *problem = &c->data.problem;
-  const struct reference_request request = {.rows_per_head = bench_check_rows(problem),
-                                            .with_plain = 1};
+  const int unit = c->info.engine == SDPA_ENGINE_TILED && c->info.isa == SDPA_ISA_AMX;
+  const struct reference_request request = {
+      .rows_per_head = bench_check_rows(problem),
+      .with_plain = c->info.precision != SDPA_PRECISION_REDUCED,
+      .precision = unit ? c->info.precision : SDPA_PRECISION_FMA};
   struct reference reference;
   struct compare_result result;
   *verdict = (struct bench_verdict){.max_error = NAN};
   if (reference_compute(&reference, problem, &c->data.args, &request) != 0) return -1;
-  compare_with_reference(&reference, problem, &c->data.args, 1, &result);
+  compare_with_reference(&reference, problem, &c->data.args, request.with_plain, &result);
   reference_free(&reference);
   if (result.failed) {
     snprintf(verdict->text, sizeof verdict->text, "%s", result.text);

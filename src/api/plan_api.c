@@ -41,6 +41,13 @@ sdpa_status sdpa_plan_workspace(const sdpa_plan *plan, size_t *bytes, size_t *al
   return SDPA_OK;
 }
 
+/* What the results have: where reduced precision has no faster products, full. */
+static uint32_t plan_precision(const struct sdpa_plan *plan) {
+  const uint32_t asked = plan->options.precision;
+  const int by_parts = plan->engine->id == SDPA_ENGINE_TILED && plan->tiled.matrix.scores.left > 0;
+  return asked == SDPA_PRECISION_REDUCED && !by_parts ? SDPA_PRECISION_FULL : asked;
+}
+
 sdpa_status sdpa_plan_query(const sdpa_plan *plan, sdpa_plan_info *info) {
   if (!plan || !info) return SDPA_ERROR_NULL;
   const uint32_t size = info->size;
@@ -50,9 +57,7 @@ sdpa_status sdpa_plan_query(const sdpa_plan *plan, sdpa_plan_info *info) {
   full.engine = plan->engine->id;
   full.isa = plan->kernels->isa;
   const int tiled = plan->engine->id == SDPA_ENGINE_TILED;
-  full.precision = plan->options.precision;
-  if (full.precision == SDPA_PRECISION_REDUCED && !(tiled && plan->tiled.matrix.scores.left))
-    full.precision = SDPA_PRECISION_FULL;
+  full.precision = plan_precision(plan);
   full.threads = tiled ? plan->tiled.slots : 1;
   full.key_splits = tiled ? (int32_t)sdpai_min(plan->tiled.splits, INT32_MAX) : 1;
   full.flops = sdpai_plan_flops(&plan->problem);
@@ -94,6 +99,8 @@ size_t sdpa_plan_describe(const sdpa_plan *plan, char *text, size_t text_bytes) 
   describe_types(&plan->problem, text, text_bytes, &length);
   sdpai_append(text, text_bytes, &length, ", workspace %zu bytes: ", plan->workspace);
   plan->engine->describe(plan, text, text_bytes, &length);
+  if (plan_precision(plan) != plan->options.precision)
+    sdpai_append(text, text_bytes, &length, "; precision full: reduced would not be faster here");
   sdpai_engine_explain(plan, text, text_bytes, &length);
   return length;
 }

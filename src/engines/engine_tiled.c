@@ -12,6 +12,7 @@
 #include "engines/engine.h"
 #include "engines/narrow_row.h"
 #include "engines/softmax_row.h"
+#include "engines/tiled_describe.h"
 #include "engines/tiled_scratch.h"
 #include "engines/tiled_segment.h"
 #include "problem/dtype.h"
@@ -375,41 +376,6 @@ static sdpa_status tiled_layout(struct sdpa_plan *plan, struct sdpai_report *rep
   return measure(plan, report);
 }
 
-/* Which arithmetic the two products are. */
-static void describe_products(const struct sdpa_plan *plan, char *text, size_t bytes,
-                              size_t *length) {
-  const struct sdpai_matrix_parts *m = &plan->tiled.matrix;
-  if (m->scores.left > 0) {
-    sdpai_append(text, bytes, length, "; products by %d bf16 parts on %s, %d a multiplication",
-                 (int)m->scores.left, plan->kernels->name, sdpai_matrix_products(m->scores));
-  } else {
-    sdpai_append(text, bytes, length, "; products by multiply-adds");
-  }
-}
-
-static void tiled_describe(const struct sdpa_plan *plan, char *text, size_t bytes, size_t *length) {
-  const struct sdpai_tiled_plan *t = &plan->tiled;
-  if (t->by_rows) {
-    sdpai_append(text, bytes, length, "tiles of %d keys for %lld query rows a kv head, by rows",
-                 (int)t->super_keys, (long long)t->item_rows);
-  } else {
-    sdpai_append(text, bytes, length, "tiles of %d keys by %lld queries, %lld panels an item",
-                 SDPAI_TILE_KEYS, (long long)t->width, (long long)t->panels);
-  }
-  if (t->splits > 1)
-    sdpai_append(text, bytes, length, ", keys in %lld parts%s", (long long)t->splits,
-                 t->split_items ? " at a time" : "");
-  const struct sdpai_types *types = &plan->problem.types;
-  if (t->packs_key)
-    sdpai_append(text, bytes, length, ", K %s",
-                 types->key != types->compute ? "converted" : "packed");
-  if (t->packs_value && !t->narrow_value)
-    sdpai_append(text, bytes, length, ", V %s",
-                 types->value != types->compute ? "converted" : "packed");
-  describe_products(plan, text, bytes, length);
-  sdpai_append(text, bytes, length, "; up to %d threads", (int)t->slots);
-}
-
 const struct sdpai_engine sdpai_engine_tiled = {
     .id = SDPA_ENGINE_TILED,
     .name = "tiled",
@@ -417,5 +383,5 @@ const struct sdpai_engine sdpai_engine_tiled = {
     .second_choice = tiled_second_choice,
     .layout = tiled_layout,
     .run = tiled_run,
-    .describe = tiled_describe,
+    .describe = sdpai_tiled_describe,
 };

@@ -10,7 +10,7 @@
 static void X(tile_products)(const struct X(item) * item, const struct X(panel) * panel,
                              const struct X(tile) * tile, const uint32_t *words) {
 #if HAS_MATRIX
-  if (item->plan->tiled.matrix.scores.left) {
+  if (item->plan->tiled.matrix.scores.left > 0) {
     X(matrix_products)(item, panel, tile, words);
     return;
   }
@@ -22,7 +22,7 @@ static void X(tile_products)(const struct X(item) * item, const struct X(panel) 
 static void X(tile_values)(const struct X(item) * item, const struct X(panel) * panel,
                            const struct X(tile) * tile, struct X(rows) value) {
 #if HAS_MATRIX
-  if (item->plan->tiled.matrix.output.left) {
+  if (item->plan->tiled.matrix.output.left > 0) {
     X(matrix_values)(item, panel, tile, value);
     return;
   }
@@ -59,6 +59,9 @@ static void X(run_tile)(const struct X(item) * item, const struct X(panel) * pan
                         struct X(tile) tile) {
   const struct sdpai_tiled_scratch *scratch = item->scratch;
   const int stores = item->args->scores || item->args->weights;
+#if HAS_MATRIX
+  if (item->plan->tiled.matrix.scores.left > 0) X(find_unfit_rows)(item, panel, &tile);
+#endif
   const struct X(tile) whole = tile;
   if (!stores) tile = X(trim_tile)(panel, item->args->alibi_slopes != NULL, tile);
   const int64_t n = tile.keys.end - tile.keys.begin;
@@ -114,7 +117,7 @@ static void X(run_in_lanes)(const struct X(item) * item, const struct sdpai_part
     panels[i] = X(panel_at)(item, i);
     X(start_panel)(item, &panels[i]);
 #if HAS_MATRIX
-    if (item->plan->tiled.matrix.scores.left) X(pack_panel)(item, &panels[i], i);
+    if (item->plan->tiled.matrix.scores.left > 0) X(pack_panel)(item, &panels[i], i);
 #endif
     some.begin = sdpai_min(some.begin, panels[i].any.begin);
     some.end = sdpai_max(some.end, panels[i].any.end);
@@ -126,11 +129,15 @@ static void X(run_in_lanes)(const struct X(item) * item, const struct sdpai_part
   uint8_t *known = item->scratch->finite;
   for (int64_t k = sdpai_min(item->keys.begin + late, last); k < last; k += super) {
     const struct sdpai_interval keys = {k, sdpai_min(last, k + super)};
-    const struct X(rows) key = X(key_rows)(item, keys), value = X(value_rows)(item, keys);
+    struct X(rows) key = {NULL, 0}, value = {NULL, 0};
     if (known) memset(known, X(UNKNOWN), (size_t)(super / SDPAI_TILE_KEYS));
 #if HAS_MATRIX
-    if (item->plan->tiled.matrix.scores.left) X(pack_block)(item, keys.end - k, key, value);
+    if (item->plan->tiled.matrix.scores.left > 0) X(pack_block)(item, keys, known);
 #endif
+    if (item->plan->tiled.matrix.scores.left == 0) {
+      key = X(key_rows)(item, keys);
+      value = X(value_rows)(item, keys);
+    }
     for (int64_t i = 0; i < count; i++) {
       for (int64_t j = keys.begin; j < keys.end; j += SDPAI_TILE_KEYS) {
         const struct X(tile) tile = {.keys = {j, sdpai_min(keys.end, j + SDPAI_TILE_KEYS)},

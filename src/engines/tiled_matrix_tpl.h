@@ -47,22 +47,35 @@ static void X(pack_panel)(const struct X(item) * item, struct X(panel) * panel, 
                                             panel->packed_query, panel->unfit_lanes);
 }
 
-/* Packs `count` keys and values, a block that the item's panels share. */
-static void X(pack_block)(const struct X(item) * item, int64_t count, struct X(rows) key,
-                          struct X(rows) value) {
+/* Packs the keys and values of a block that the item's panels share, a tile after the other, and
+ * notes of which tiles of V all elements are finite. */
+static void X(pack_block)(const struct X(item) * item, struct sdpai_interval block,
+                          uint8_t *known) {
   const struct sdpai_problem *p = &item->plan->problem;
   const struct sdpai_matrix_parts *parts = &item->plan->tiled.matrix;
   const struct sdpai_tiled_matrix_scratch *s = &item->scratch->matrix;
-  for (int64_t at = 0; at < count; at += SDPAI_TILE_KEYS) {
-    const int64_t keys = sdpai_min(SDPAI_TILE_KEYS, count - at), tile = at / SDPAI_TILE_KEYS;
+  for (int64_t j = block.begin; j < block.end; j += SDPAI_TILE_KEYS) {
+    const struct sdpai_interval keys = {j, sdpai_min(block.end, j + SDPAI_TILE_KEYS)};
+    const int64_t at = j - block.begin, tile = at / SDPAI_TILE_KEYS, n = keys.end - j;
+    const struct X(rows) key = X(key_rows)(item, keys);
     s->unfit_key[tile] =
-        item->matrix->pack_keys(keys, p->key_dim, key.data + at * key.ld, key.ld,
-                                parts->scores.left, X(packed_key)(item, at), s->unfit_keys + at);
-    if (value.data)
-      s->unfit_value[tile] =
-          item->matrix->pack_values(keys, p->value_dim, value.data + at * value.ld, value.ld,
-                                    parts->output.left, X(packed_value)(item, at));
+        item->matrix->pack_keys(n, p->key_dim, key.data, key.ld, parts->scores.left,
+                                X(packed_key)(item, at), s->unfit_keys + at);
+    if (!item->value) continue;
+    const struct X(rows) value = X(value_rows)(item, keys);
+    s->unfit_value[tile] = item->matrix->pack_values(n, p->value_dim, value.data, value.ld,
+                                                     parts->output.left, X(packed_value)(item, at));
+    if (known && s->unfit_value[tile] == 0) known[tile] = X(ALL_FINITE);
   }
+}
+
+/* The rows of a tile of K and V of which the FMA kernels need some. */
+static void X(find_unfit_rows)(const struct X(item) * item, const struct X(panel) * panel,
+                               struct X(tile) * tile) {
+  const struct sdpai_tiled_matrix_scratch *s = &item->scratch->matrix;
+  const int64_t number = tile->at / SDPAI_TILE_KEYS;
+  if (panel->unfit > 0 || s->unfit_key[number] > 0) tile->key = X(key_rows)(item, tile->keys);
+  if (item->value && s->unfit_value[number] > 0) tile->value = X(value_rows)(item, tile->keys);
 }
 
 /* The scores of keys and lanes that do not fit come from the FMA kernel, in scratch->scores; the

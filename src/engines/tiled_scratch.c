@@ -85,8 +85,9 @@ void sdpai_tiled_carve_slot(const struct sdpa_plan *plan, struct sdpai_arena *ar
   carve_lanes(plan, arena, s);
   carve_matrix(plan, arena, &s->matrix);
   s->scores = take(arena, 1, keys, t->by_rows ? t->item_rows : t->width, 1, element);
-  s->key = take(arena, t->packs_key, t->super_keys, p->key_dim, 1, element);
-  s->value = take(arena, t->packs_value, t->super_keys, p->value_dim, 1, element);
+  const int64_t block = t->matrix.scores.left > 0 ? SDPAI_TILE_KEYS : t->super_keys;
+  s->key = take(arena, t->packs_key, block, p->key_dim, 1, element);
+  s->value = take(arena, t->packs_value, block, p->value_dim, 1, element);
   s->finite_value = take(arena, guarded, keys, p->value_dim, 1, element);
   s->finite = take(arena, guarded && !t->by_rows, t->super_keys / SDPAI_TILE_KEYS, 1, 1, 1);
   s->nonfinite = take(arena, guarded, keys, 1, 1, 1);

@@ -55,7 +55,8 @@ struct sdpai_tiled_scratch {
                                      type */
   /* both ways */
   void *scores;       /* [SDPAI_TILE_KEYS][width]; by rows: [item_rows][super_keys] */
-  void *key, *value;  /* [super_keys][key_dim or value_dim] where packed */
+  void *key, *value;  /* [super_keys, SDPAI_TILE_KEYS for the matrix unit][key_dim or value_dim]
+                         where packed */
   void *finite_value; /* [SDPAI_TILE_KEYS][value_dim] a tile of V without its non-finite elements */
   uint8_t *
       finite; /* [super_keys / SDPAI_TILE_KEYS] of each tile: unknown, known to be finite, or not */

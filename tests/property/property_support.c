@@ -14,19 +14,20 @@ void property_options(sdpa_options *options, struct property_way way) {
   options->engine = way.engine;
   options->isa = way.isa;
   options->threads = way.threads;
+  options->precision = way.precision;
 }
 
 int property_ways(struct property_way ways[PROPERTY_WAYS_MAX]) {
   static const struct property_way all[PROPERTY_WAYS_MAX] = {
-      {SDPA_ENGINE_BLAS, SDPA_ISA_GENERIC, 1, "generic, engine blas"},
-      {SDPA_ENGINE_BLAS, SDPA_ISA_AVX2, 1, "avx2, engine blas"},
-      {SDPA_ENGINE_BLAS, SDPA_ISA_AVX512, 1, "avx512, engine blas"},
-      {SDPA_ENGINE_TILED, SDPA_ISA_GENERIC, 1, "generic, engine tiled"},
-      {SDPA_ENGINE_TILED, SDPA_ISA_AVX2, 2, "avx2, engine tiled"},
-      {SDPA_ENGINE_TILED, SDPA_ISA_AVX512, 3, "avx512, engine tiled"},
-      {SDPA_ENGINE_TILED, SDPA_ISA_AMX, 2, "amx, engine tiled"},
-      {SDPA_ENGINE_BLAS, SDPA_ISA_NEON, 1, "neon, engine blas"},
-      {SDPA_ENGINE_TILED, SDPA_ISA_NEON, 2, "neon, engine tiled"}};
+      {SDPA_ENGINE_BLAS, SDPA_ISA_GENERIC, 1, "generic, engine blas", 0},
+      {SDPA_ENGINE_BLAS, SDPA_ISA_AVX2, 1, "avx2, engine blas", 0},
+      {SDPA_ENGINE_BLAS, SDPA_ISA_AVX512, 1, "avx512, engine blas", 0},
+      {SDPA_ENGINE_TILED, SDPA_ISA_GENERIC, 1, "generic, engine tiled", 0},
+      {SDPA_ENGINE_TILED, SDPA_ISA_AVX2, 2, "avx2, engine tiled", 0},
+      {SDPA_ENGINE_TILED, SDPA_ISA_AVX512, 3, "avx512, engine tiled", 0},
+      {SDPA_ENGINE_TILED, SDPA_ISA_AMX, 2, "amx, engine tiled", 0},
+      {SDPA_ENGINE_BLAS, SDPA_ISA_NEON, 1, "neon, engine blas", 0},
+      {SDPA_ENGINE_TILED, SDPA_ISA_NEON, 2, "neon, engine tiled", 0}};
   struct problem_spec spec;
   char message[PROBLEM_MESSAGE_MAX];
   int n = 0;
@@ -106,6 +107,26 @@ void property_run(const struct problem_data *data, const struct problem_spec *sp
   sdpa_options options;
   property_options(&options, way);
   property_run_with(data, spec, &options, way.name);
+}
+
+uint32_t property_precision(struct property_way way) {
+  const int unit = way.engine == SDPA_ENGINE_TILED && way.isa == SDPA_ISA_AMX;
+  return unit ? way.precision : SDPA_PRECISION_FMA;
+}
+
+void property_compare(const struct reference *strict, const struct problem_data *data,
+                      const struct problem_spec *spec, struct property_way way, int with_plain,
+                      struct compare_result *result) {
+  const struct reference_request request = {0, with_plain, property_precision(way)};
+  struct reference own;
+  if (request.precision == SDPA_PRECISION_FMA) {
+    compare_with_reference(strict, &data->problem, &data->args, with_plain, result);
+    return;
+  }
+  if (reference_compute(&own, &data->problem, &data->args, &request) != 0)
+    property_fail(spec, way.name, "no memory for the reference");
+  compare_with_reference(&own, &data->problem, &data->args, with_plain, result);
+  reference_free(&own);
 }
 
 void property_narrow(const struct problem_data *data, int64_t b, int64_t h,

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "compare.h"
 #include "problem_data.h"
 #include "problem_string.h"
 
@@ -24,6 +25,7 @@ struct property_way {
   uint32_t engine, isa;
   int32_t threads;
   const char *name;
+  uint32_t precision; /* SDPA_PRECISION_... */
 };
 
 enum { PROPERTY_WAYS_MAX = 9 };
@@ -45,6 +47,16 @@ void property_make(struct problem_data *data, const struct problem_spec *spec);
 /* One call. Fails the test with the library's own sentence unless it succeeds. */
 void property_run(const struct problem_data *data, const struct problem_spec *spec,
                   struct property_way way);
+
+/* The bits that the way's arithmetic may leave out, as struct reference_request's precision: on a
+ * matrix unit what its precision says, else none. */
+uint32_t property_precision(struct property_way way);
+
+/* Compares what the way wrote with `strict`, a reference for SDPA_PRECISION_FMA with or without the
+ * plain implementation, or where the way may do more, with one of its own. */
+void property_compare(const struct reference *strict, const struct problem_data *data,
+                      const struct problem_spec *spec, struct property_way way, int with_plain,
+                      struct compare_result *result);
 
 /* The way's options, and a call with such options changed; `name` is for the failure. */
 void property_options(sdpa_options *options, struct property_way way);

@@ -34,7 +34,7 @@ static void check_failed(const struct problem_spec *spec, const struct problem_d
 static void check_result(const struct problem_spec *spec, const struct problem_data *data) {
   struct reference reference;
   struct compare_result result;
-  const struct reference_request request = {0, 0};
+  const struct reference_request request = {0, 0, SDPA_PRECISION_FMA};
   char message[PROBLEM_MESSAGE_MAX];
   assert_int_equal(reference_compute(&reference, &data->problem, &data->args, &request), 0);
   compare_with_reference(&reference, &data->problem, &data->args, 0, &result);

@@ -170,7 +170,7 @@ static void check_problem(const struct problem_spec *spec, const struct property
   struct reference reference;
   struct numpy_rng rng;
   struct cut cut;
-  const struct reference_request request = {0, 0};
+  const struct reference_request request = {0, 0, SDPA_PRECISION_FMA};
   char message[PROBLEM_MESSAGE_MAX];
   property_make(&data, spec);
   property_make(&part, spec);

@@ -60,14 +60,14 @@ static void check(const struct problem_spec *spec, struct problem_data *data,
                   const struct property_way *ways, int n_ways, struct tally *tally) {
   struct reference reference;
   struct compare_result result;
-  const struct reference_request request = {0, 0};
+  const struct reference_request request = {0, 0, SDPA_PRECISION_FMA};
   if (reference_compute(&reference, &data->problem, &data->args, &request) != 0)
     property_fail(spec, "", "no memory for the reference");
   count(&reference, tally);
   for (int i = 0; i < n_ways; i++) {
     problem_data_restore(data, 1);
     property_run(data, spec, ways[i]);
-    compare_with_reference(&reference, &data->problem, &data->args, 0, &result);
+    property_compare(&reference, data, spec, ways[i], 0, &result);
     if (result.failed) property_fail(spec, ways[i].name, "%s", result.text);
   }
   reference_free(&reference);

@@ -32,7 +32,7 @@ static void check_problem(const struct problem_spec *spec, const struct property
   struct problem_data data;
   struct reference reference;
   struct compare_result result;
-  const struct reference_request request = {0, 1};
+  const struct reference_request request = {0, 1, SDPA_PRECISION_FMA};
   char message[PROBLEM_MESSAGE_MAX];
   property_make(&data, spec);
   if (reference_compute(&reference, &data.problem, &data.args, &request) != 0)
@@ -40,7 +40,7 @@ static void check_problem(const struct problem_spec *spec, const struct property
   for (int i = 0; i < n_ways; i++) {
     problem_data_restore(&data, 1);
     property_run(&data, spec, ways[i]);
-    compare_with_reference(&reference, &data.problem, &data.args, 1, &result);
+    property_compare(&reference, &data, spec, ways[i], 1, &result);
     if (result.failed) property_fail(spec, ways[i].name, "%s", result.text);
     if (problem_data_untouched(&data, 0, message, sizeof message) != 0)
       property_fail(spec, ways[i].name, "%s", message);

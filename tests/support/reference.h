@@ -43,6 +43,10 @@ struct reference_row {
 struct reference_request {
   int64_t rows_per_head; /* that many, evenly spread, first and last among them; 0: all */
   int with_plain;        /* also run the plain implementation, for the second gate of rule 18 */
+  uint32_t precision;    /* SDPA_PRECISION_...: what the arithmetic may do beside rounding in the
+                            compute type. FMA: nothing. FULL: round weights to 16 bits where V and
+                            the output have no more. REDUCED: besides, products of f32 that are
+                            REFERENCE_REDUCED off */
 };
 
 struct reference {
@@ -56,6 +60,9 @@ struct reference {
 
 /* Constant of the error bound of rule 18. */
 #define REFERENCE_BOUND 4.0L
+
+/* "Roundoff" of products under reduced precision: two of it are the most that one product is off. */
+#define REFERENCE_REDUCED 0x1p-16L
 
 /* Returns 0, or -1 without memory. */
 int reference_compute(struct reference *reference, const sdpa_problem *problem,

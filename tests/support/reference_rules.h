@@ -21,6 +21,7 @@ struct row_case {
   uint8_t *allowed; /* [key_len] */
   int64_t n_allowed;
   uint32_t query_type, key_type, value_type, output_type, bias_type, compute_type;
+  uint32_t precision; /* of struct reference_request; row_case_set() leaves it alone */
   double scale;       /* as given, converted to the compute type; without meaning if not given */
   double softcap;     /* the same; 0: off */
   double slope, sink; /* 0 and -infinity where there are none */

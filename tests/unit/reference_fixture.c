@@ -26,7 +26,7 @@ void fixture_set_scalar(struct reference_fixture *f, enum problem_block block, d
 }
 
 void fixture_run(struct reference_fixture *f) {
-  struct reference_request request = {0, 1};
+  struct reference_request request = {0, 1, SDPA_PRECISION_FMA};
   reference_free(&f->reference);
   assert_int_equal(reference_compute(&f->reference, &f->data.problem, &f->data.args, &request), 0);
 }

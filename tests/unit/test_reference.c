@@ -275,7 +275,7 @@ static void test_differs(void **state) {
 static void test_subset(void **state) {
   (void)state;
   struct reference_fixture f;
-  struct reference_request request = {3, 0};
+  struct reference_request request = {3, 0, SDPA_PRECISION_FMA};
   fixture_begin(&f, "f64:h2:q10:k2:d1");
   assert_int_equal(reference_compute(&f.reference, &f.data.problem, &f.data.args, &request), 0);
   assert_int_equal(f.reference.rows, 6);
