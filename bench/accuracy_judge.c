@@ -39,14 +39,15 @@ static void judge_output(const struct problem_data *data, const struct reference
                          const struct accuracy_terms *terms, struct tally *t) {
   const struct reference_values *values = &row->kind[REFERENCE_OUTPUT];
   const uint32_t type = problem_type(&data->problem, PROBLEM_OUTPUT);
-  const long double unit = terms->roundoff * ((long double)terms->chain + row->largest);
+  const long double unit = terms->roundoff * ((long double)terms->chain + row->largest) +
+                           terms->allowance.products * (1.0L + row->largest);
   for (int64_t d = 0; d < values->count; d++) {
     const long double stored = stored_at(data, PROBLEM_OUTPUT, row, d), exact = values->value[d];
     const long double error = fabsl(stored - exact), summed = row->summed[d];
     /* Rounding to the next power of two moves by half of the smaller of its two steps; half of the
      * larger one is taken off. */
-    const long double rounding =
-        narrow_half_step(type, fmaxl(fabsl(stored), fabsl(exact))) + terms->weights * summed;
+    const long double rounding = narrow_half_step(type, fmaxl(fabsl(stored), fabsl(exact))) +
+                                 terms->allowance.weights * summed;
     const long double computed = error > rounding ? error - rounding : 0.0L;
     count(t, share(error, summed), share(isfinite(error) ? computed : error, unit * summed));
   }
@@ -58,8 +59,10 @@ static void judge_lse(const struct problem_data *data, const struct reference_ro
   const long double exact = row->kind[REFERENCE_LSE].value[0];
   const long double stored = stored_at(data, PROBLEM_LSE, row, 0);
   const long double error = stored == exact ? 0.0L : fabsl(stored - exact);
-  const long double size = (long double)terms->chain + row->largest + fabsl(exact);
-  count(t, share(error, 1.0L), share(error, terms->roundoff * size));
+  const long double unit =
+      terms->roundoff * ((long double)terms->chain + row->largest + fabsl(exact)) +
+      terms->allowance.products * row->largest;
+  count(t, share(error, 1.0L), share(error, unit));
 }
 
 static double score_size(const struct reference *reference) {

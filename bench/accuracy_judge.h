@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * docs/numerics.md has the bound: c eps (L + A) S for an element of the output, with S the sum of
- * weight |v|, and c eps (L + A + |lse|) for a log-sum-exp. What it adds for underflow is not taken
- * off here.
+ * docs/numerics.md has the bound: c (eps (L + A) + e_p (1 + A)) S + e_w S for an element of the
+ * output, with S the sum of weight |v|, and c (eps (L + A + |lse|) + e_p A) for a log-sum-exp. What
+ * it adds for underflow is not taken off here.
  */
 #ifndef ACCURACY_JUDGE_H
 #define ACCURACY_JUDGE_H
@@ -16,9 +16,9 @@
 
 /* Of the bound, what the computation decides and not the data. */
 struct accuracy_terms {
-  long double roundoff; /* eps */
-  int64_t chain;        /* L */
-  long double weights;  /* what rounding the weights may cost, relative to S */
+  long double roundoff;                 /* eps */
+  int64_t chain;                        /* L */
+  struct reference_allowance allowance; /* e_p of products and e_w of weights */
 };
 
 /* An output that is not there has NaN. One that is not finite where it should be, or not 0 where

@@ -70,19 +70,12 @@ static int64_t longest_chain(const sdpa_plan *plan, const sdpa_problem *problem)
   return chain > problem->key_dim ? chain : problem->key_dim;
 }
 
-/* Products by two bf16 parts leave out up to 2^-15 of each; weights of one part are rounded to 8
- * bits. */
 static struct accuracy_terms terms_of(const struct bench_case *c) {
   const sdpa_problem *problem = &c->spec.problem;
-  const struct sdpai_parts output = c->plan->tiled.matrix.output;
-  const int tiled = c->info.engine == SDPA_ENGINE_TILED;
-  struct accuracy_terms terms = {.roundoff =
-                                     reference_limits_of(problem_compute_type(problem)).roundoff,
-                                 .chain = longest_chain(c->plan, problem)};
-  if (c->info.precision == SDPA_PRECISION_REDUCED) terms.roundoff = 0x1p-15L;
-  if (tiled && output.right == 1) terms.weights = 0x1p-8L;
-  if (tiled && output.right == 2) terms.weights = 0x1p-15L;
-  return terms;
+  return (struct accuracy_terms){
+      .roundoff = reference_limits_of(problem_compute_type(problem)).roundoff,
+      .chain = longest_chain(c->plan, problem),
+      .allowance = reference_allowance_of(problem, bench_check_precision(c))};
 }
 
 /* Runs a plan on the data and judges it. */

@@ -48,11 +48,17 @@ static void put(const struct fixture *f, enum problem_tensor tensor, double valu
                 problem_data_at(&f->data, tensor, 0, 0, 0, 0), value);
 }
 
-static struct accuracy_figures judge(const struct fixture *f, long double weights) {
-  const struct accuracy_terms terms = {.roundoff = 0x1p-24L, .chain = CHAIN, .weights = weights};
+static struct accuracy_figures judge_with(const struct fixture *f,
+                                          struct reference_allowance allowance) {
+  const struct accuracy_terms terms = {
+      .roundoff = 0x1p-24L, .chain = CHAIN, .allowance = allowance};
   struct accuracy_figures figures;
   accuracy_judge(&f->reference, &f->data, &terms, &figures);
   return figures;
+}
+
+static struct accuracy_figures judge(const struct fixture *f) {
+  return judge_with(f, (struct reference_allowance){0});
 }
 
 static void is_near(double value, double expected) {
@@ -65,7 +71,7 @@ static void an_exact_output_has_no_error(void **state) {
   (void)state;
   fixture_begin(&f, "f32:q1:k2:d1:scale=0");
   put(&f, PROBLEM_OUTPUT, 1.0);
-  const struct accuracy_figures figures = judge(&f, 0.0L);
+  const struct accuracy_figures figures = judge(&f);
   assert_int_equal(figures.rows, 1);
   assert_true(figures.largest == 0.0 && figures.mean == 0.0 && figures.bound_c == 0.0);
   assert_true(isnan(figures.lse_largest) && isnan(figures.lse_c));
@@ -81,7 +87,7 @@ static void errors_are_in_the_units_of_the_bound(void **state) {
   fixture_begin(&f, "f32:q1:k2:d1:scale=0:lse");
   put(&f, PROBLEM_OUTPUT, 1.0 - 0x1p-20);
   put(&f, PROBLEM_LSE, (double)(float)(log(2.0) + 0x1p-18));
-  struct accuracy_figures figures = judge(&f, 0.0L);
+  struct accuracy_figures figures = judge(&f);
   is_near(figures.largest, 0x1p-21);
   is_near(figures.mean, 0x1p-21);
   is_near(figures.bound_c, 0x1p-20 / (0x1p-24 * CHAIN * 2.0));
@@ -90,12 +96,12 @@ static void errors_are_in_the_units_of_the_bound(void **state) {
   is_near(figures.lse_c, lse_error / (0x1p-24 * (CHAIN + log(2.0))));
   assert_true(accuracy_within_bound(&figures));
   put(&f, PROBLEM_OUTPUT, 1.0 - 0x1p-16); /* c = 8 */
-  figures = judge(&f, 0.0L);
+  figures = judge(&f);
   is_near(figures.bound_c, 8.0);
   assert_false(accuracy_within_bound(&figures));
   put(&f, PROBLEM_OUTPUT, 1.0);
   put(&f, PROBLEM_LSE, 0.7); /* about 7e-3 off, some 7,000 units */
-  figures = judge(&f, 0.0L);
+  figures = judge(&f);
   assert_false(accuracy_within_bound(&figures));
   fixture_end(&f);
 }
@@ -108,12 +114,12 @@ static void what_is_not_a_number_is_infinitely_wrong(void **state) {
   for (int i = 0; i < 3; i++) {
     put(&f, PROBLEM_OUTPUT, wrong[i]);
     put(&f, PROBLEM_LSE, (double)(float)log(2.0));
-    struct accuracy_figures figures = judge(&f, 0.0L);
+    struct accuracy_figures figures = judge(&f);
     assert_true(isinf(figures.largest) && isinf(figures.mean) && isinf(figures.bound_c));
     assert_false(accuracy_within_bound(&figures));
     put(&f, PROBLEM_OUTPUT, 1.0);
     put(&f, PROBLEM_LSE, wrong[i]);
-    figures = judge(&f, 0.0L);
+    figures = judge(&f);
     assert_true(isinf(figures.lse_largest) && isinf(figures.lse_c));
     assert_false(accuracy_within_bound(&figures));
   }
@@ -126,27 +132,31 @@ static void half_a_step_is_not_the_computation_s(void **state) {
   (void)state;
   fixture_begin(&f, "bf16:q1:k2:d1:scale=0");
   put(&f, PROBLEM_OUTPUT, 1.0 - 0x1p-8);
-  struct accuracy_figures figures = judge(&f, 0.0L);
+  struct accuracy_figures figures = judge(&f);
   is_near(figures.largest, 0x1p-9);
   assert_true(figures.bound_c == 0.0); /* at the power of two the larger step counts */
   put(&f, PROBLEM_OUTPUT, 1.0 + 0x1p-7);
-  figures = judge(&f, 0.0L);
+  figures = judge(&f);
   is_near(figures.largest, 0x1p-8);
   is_near(figures.bound_c, 0x1p-8 / (0x1p-24 * CHAIN * 2.0));
   fixture_end(&f);
 }
 
-static void rounded_weights_are_allowed_for(void **state) {
+static void what_the_precision_allows_counts(void **state) {
+  const struct reference_allowance rounded = {.weights = 0x1p-8L};
+  const struct reference_allowance reduced = {.products = 0x1p-16L};
   struct fixture f;
   (void)state;
   fixture_begin(&f, "f32:q1:k2:d1:scale=0");
   put(&f, PROBLEM_OUTPUT, 1.0 - 0x1p-8);
-  struct accuracy_figures figures = judge(&f, 0x1p-8L);
+  struct accuracy_figures figures = judge_with(&f, rounded);
   is_near(figures.largest, 0x1p-9);
   assert_true(figures.bound_c == 0.0);
   put(&f, PROBLEM_OUTPUT, 1.0 - 0x1p-6);
-  figures = judge(&f, 0x1p-8L);
+  figures = judge_with(&f, rounded);
   is_near(figures.bound_c, (0x1p-6 - 0x1p-7) / (0x1p-24 * CHAIN * 2.0));
+  figures = judge_with(&f, reduced);
+  is_near(figures.bound_c, 0x1p-6 / ((0x1p-24 * CHAIN + 0x1p-16) * 2.0));
   fixture_end(&f);
 }
 
@@ -157,12 +167,12 @@ static void only_zero_will_do_for_an_empty_row(void **state) {
   fixture_begin(&f, "f32:q1:k2:d1:lens=[0]:lse");
   put(&f, PROBLEM_OUTPUT, 0.0);
   put(&f, PROBLEM_LSE, -(double)INFINITY);
-  struct accuracy_figures figures = judge(&f, 0.0L);
+  struct accuracy_figures figures = judge(&f);
   assert_true(figures.largest == 0.0 && figures.lse_largest == 0.0);
   assert_true(isnan(figures.score_size));
   assert_true(accuracy_within_bound(&figures));
   put(&f, PROBLEM_OUTPUT, 0x1p-100);
-  figures = judge(&f, 0.0L);
+  figures = judge(&f);
   assert_true(isinf(figures.largest));
   assert_false(accuracy_within_bound(&figures));
   fixture_end(&f);
@@ -183,7 +193,7 @@ static void the_size_of_the_scores_is_measured(void **state) {
   with_scores.score_stage = SDPA_STAGE_SCALED;
   const struct reference_request request = {0};
   assert_int_equal(reference_compute(&f.reference, &with_scores, &data->args, &request), 0);
-  is_near(judge(&f, 0.0L).score_size, 1.5);
+  is_near(judge(&f).score_size, 1.5);
   fixture_end(&f);
 }
 
@@ -221,7 +231,7 @@ int main(void) {
       cmocka_unit_test(errors_are_in_the_units_of_the_bound),
       cmocka_unit_test(what_is_not_a_number_is_infinitely_wrong),
       cmocka_unit_test(half_a_step_is_not_the_computation_s),
-      cmocka_unit_test(rounded_weights_are_allowed_for),
+      cmocka_unit_test(what_the_precision_allows_counts),
       cmocka_unit_test(only_zero_will_do_for_an_empty_row),
       cmocka_unit_test(the_size_of_the_scores_is_measured),
       cmocka_unit_test(the_set_is_as_promised),

@@ -64,6 +64,13 @@ struct reference {
 /* "Roundoff" of products under reduced precision: two of it are the most that one product is off. */
 #define REFERENCE_REDUCED 0x1p-16L
 
+/* What a precision allows beside the roundoff of the compute type: of products of bf16 parts, and of
+ * weights before the product with V. */
+struct reference_allowance {
+  long double products, weights;
+};
+struct reference_allowance reference_allowance_of(const sdpa_problem *problem, uint32_t precision);
+
 /* Returns 0, or -1 without memory. */
 int reference_compute(struct reference *reference, const sdpa_problem *problem,
                       const sdpa_args *args, const struct reference_request *request);
