@@ -13,6 +13,7 @@ struct bench_peak {
   double f32_fma_gflops, f64_fma_gflops; /* of all threads together */
   double f32_kernel_gflops, f64_kernel_gflops;
   const char *f32_kernel, *f64_kernel; /* shapes */
+  double bf16_tile_gflops;             /* of all threads together; NAN: no unit for tiles */
   double exp_f32_ns;                   /* an element on one thread, with all threads at work */
   double read_bytes_per_s;             /* of all threads together */
   double clock_ghz;                    /* from dependent additions */

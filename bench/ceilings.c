@@ -9,6 +9,7 @@
 
 enum {
   FMA_ROUNDS = 64,   /* of a call, 3072 vectors: enough to hide the start and end of the loop */
+  TILE_ROUNDS = 64,  /* likewise */
   KERNEL_DEPTH = 64, /* a usual head's size; b is at most 16 KiB, all of it fits into 32 KiB */
   MOST_ROWS = 16,
   MOST_ROW_BYTES = 256, /* of b and c: four vectors of 64 bytes */
@@ -41,6 +42,10 @@ double ceilings_kernel_flops(const struct ceilings *ceilings) {
          thread_team_size(ceilings->team);
 }
 
+double ceilings_tile_flops(const struct ceilings *ceilings) {
+  return (double)TILE_ROUNDS * PEAK_TILE_FLOPS * thread_team_size(ceilings->team);
+}
+
 static void fma_work(void *arg, int thread) {
   const struct ceilings *ceilings = arg;
   double (*loop)(int64_t) = ceilings->is_f64 ? ceilings->loops->fma_f64 : ceilings->loops->fma_f32;
@@ -52,6 +57,13 @@ static void kernel_work(void *arg, int thread) {
   struct ceiling *part = &ceilings->part[thread];
   for (int64_t i = 0; i < ceilings->calls; i++)
     ceilings->kernel->run(KERNEL_DEPTH, part->a, part->b, part->c);
+}
+
+/* The operands are whatever the register kernels multiply: no bf16 of them is subnormal. */
+static void tile_work(void *arg, int thread) {
+  const struct ceilings *ceilings = arg;
+  struct ceiling *part = &ceilings->part[thread];
+  part->sink = ceilings->tiles(ceilings->calls * TILE_ROUNDS, part->a, part->b);
 }
 
 static void exp_work(void *arg, int thread) {
@@ -83,6 +95,10 @@ double ceilings_run_fma(void *arg, int64_t calls) {
 
 double ceilings_run_kernel(void *arg, int64_t calls) {
   return run_on_team(arg, kernel_work, calls);
+}
+
+double ceilings_run_tiles(void *arg, int64_t calls) {
+  return run_on_team(arg, tile_work, calls);
 }
 
 double ceilings_run_exp(void *arg, int64_t calls) {
@@ -164,6 +180,7 @@ static void make_buffer(struct ceilings *ceilings, int threads, int64_t bytes) {
 int ceilings_create(struct ceilings *ceilings, uint32_t isa, int threads, int is_f64,
                     int64_t read_bytes) {
   *ceilings = (struct ceilings){.loops = peak_loops_for(isa), .is_f64 = is_f64};
+  if (!is_f64) ceilings->tiles = peak_tiles_for(isa);
   ceilings->part = aligned_alloc(PEAK_LINE, (size_t)threads * sizeof *ceilings->part);
   ceilings->team = thread_team_create(threads);
   if (!ceilings->part || !ceilings->team) {

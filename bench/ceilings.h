@@ -19,6 +19,7 @@ struct ceilings {
   int is_f64;                           /* which FMA loop and register kernels */
   struct ceiling *part;                 /* one a thread: buffers in its L1 */
   const struct register_kernel *kernel; /* the fastest shape here */
+  peak_tiles tiles;                     /* NULL: no unit for tiles, or f64 */
   unsigned char *read_from;             /* read_bytes of them; NULL: none to be had */
   int64_t read_bytes;                   /* in all threads together */
   int reads_ahead;                      /* the faster way to read */
@@ -39,10 +40,12 @@ double ceilings_run_fma(void *arg, int64_t calls);
 double ceilings_run_kernel(void *arg, int64_t calls);
 double ceilings_run_exp(void *arg, int64_t calls);
 double ceilings_run_read(void *arg, int64_t calls);
-double ceilings_run_adds(void *arg, int64_t calls); /* on the first thread alone */
+double ceilings_run_tiles(void *arg, int64_t calls); /* only with tiles */
+double ceilings_run_adds(void *arg, int64_t calls);  /* on the first thread alone */
 
 enum { CEILINGS_EXPS = 2048, CEILINGS_ADDS = 4096 };
 double ceilings_fma_flops(const struct ceilings *ceilings);
 double ceilings_kernel_flops(const struct ceilings *ceilings);
+double ceilings_tile_flops(const struct ceilings *ceilings);
 
 #endif

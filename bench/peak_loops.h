@@ -55,6 +55,15 @@ struct peak_loops {
   struct register_kernel kernel_f32[PEAK_KERNELS], kernel_f64[PEAK_KERNELS];
 };
 
+/* A loop over tiles of bf16: in each round four products of 16 x 32 by 32 x 16 numbers, two tiles of
+ * `a` with two of `b` (16 rows of 64 bytes a tile, aligned to a line; those of b in pairs of rows),
+ * added up in f32. Returns the sum over all four tiles of sums. */
+typedef double (*peak_tiles)(int64_t rounds, const void *a, const void *b);
+enum { PEAK_TILE_FLOPS = 4 * 2 * 16 * 16 * 32, PEAK_TILE_BYTES = 2 * 1024 };
+
+/* The loop for the ISA that a plan of the library chose; NULL: it has no unit for tiles. */
+peak_tiles peak_tiles_for(uint32_t isa);
+
 /* The loops for the ISA that a plan of the library chose; amx counts as avx512. */
 const struct peak_loops *peak_loops_for(uint32_t isa);
 

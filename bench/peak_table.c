@@ -30,6 +30,14 @@ const struct peak_loops *peak_loops_for(uint32_t isa) {
   return best;
 }
 
+peak_tiles peak_tiles_for(uint32_t isa) {
+#ifdef SDPA_BENCH_X86
+  if (isa == SDPA_ISA_AMX) return peak_tiles_amx;
+#endif
+  (void)isa;
+  return NULL;
+}
+
 /* A register is added, not a constant: some cores do additions of constants at no cost while they
  * rename registers. */
 uint64_t peak_dependent_adds(uint64_t adds) {

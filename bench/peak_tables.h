@@ -10,6 +10,7 @@
 extern const struct peak_loops peak_loops_generic;
 #ifdef SDPA_BENCH_X86
 extern const struct peak_loops peak_loops_avx2, peak_loops_avx512;
+double peak_tiles_amx(int64_t rounds, const void *a, const void *b);
 #endif
 
 /* Coefficients of a polynomial for 2^r of degree 5 with the least relative error, 7.5e-8, from r^5

@@ -128,6 +128,17 @@
  * counts as tiny, since it loses digits; the last term is there because a weight below tiny may be
  * 0.
  *
+ * On engine tiled with SDPA_ISA_AMX the products may run in the CPU's matrix unit: each f32 as the
+ * exact sum of three bf16 parts, an f16 of two, a bf16 as it is. That keeps the bound above. Where V
+ * and the output both have 16 bits, weights are then rounded before they meet V, to bf16 if both
+ * are bf16, else to f16 or better: that adds eps_w * sum_j weight_j |v_jd|, eps_w 2^-8 or 2^-11.
+ * SDPA_PRECISION_FMA does neither. SDPA_PRECISION_REDUCED takes two parts of each f32, whose
+ * products are off by at most 2^-15 of their magnitudes, and adds with A for the maximum in the
+ * formula
+ *
+ *     output 4 * 2^-16 * (1 + A) * sum_j weight_j |v_jd|;  lse 4 * 2^-16 * A;
+ *     weights 4 * 2^-16 * A * weight;  scores 2^-15 |scale| sum_d |q_d k_d|
+ *
  * THE FLOATING-POINT ENVIRONMENT. Every call computes rounding to nearest, with subnormals and with
  * traps masked, and leaves the caller's rounding mode, flush-to-zero settings, traps and exception
  * flags as it found them. So callers built with -ffast-math change no result, but their compiler
@@ -150,6 +161,13 @@
  * BLAS from the calling thread only and starts no thread of its own; how many threads the BLAS uses
  * is the BLAS's own setting (OPENBLAS_NUM_THREADS), which the library never changes.
  *
+ * THE MATRIX UNIT. Linux lends AMX's tile registers to processes that ask. The library asks once, in
+ * the first call that arrives at SDPA_ISA_AMX (a plan, a one-shot call, sdpa_build_info()), never
+ * when it is loaded; if Linux refuses, SDPA_ISA_AVX512 is used. The permission is the process's,
+ * with its later threads and children, for good; its one effect outside the library is that signals
+ * to a thread that uses tiles need up to 9 KiB more of stack. Tasks leave the registers released. A
+ * ceiling below SDPA_ISA_AMX, in the options or by SDPA_MAX_ISA, keeps the library from asking.
+ *
  * NOT PROMISED. An output that overlaps an input or another output, or that overlaps itself by its
  * strides, is undefined behaviour, as is a buffer shorter than the sizes and strides reach. Calling
  * from a signal handler is undefined. After fork() the child may call engine blas if its BLAS may
@@ -157,7 +175,7 @@
  *
  * WHAT 0.2 DOES NOT SERVE. A legal request that this version or build cannot serve gets
  * SDPA_ERROR_UNSUPPORTED, never another computation in its place: the 16-bit types, mixed types,
- * SDPA_PRECISION_REDUCED, on engine blas sizes beyond the BLAS's integer, and engine blas in a
+ * on engine blas sizes beyond the BLAS's integer, and engine blas in a
  * library that was built without a BLAS.
  *
  * Everything in this header is since 0.1 but for what says otherwise.
@@ -260,8 +278,10 @@ enum {
 };
 
 /* FULL keeps the accuracy of the data's type by whatever unit is fastest. FMA uses the
- * multiply-add arithmetic of the data's type only. REDUCED allows products of about 16 bits. In
- * this version FULL and FMA compute the same, and REDUCED is SDPA_ERROR_UNSUPPORTED. */
+ * multiply-add arithmetic of the compute type only. REDUCED allows products of f32 of about 16 bits;
+ * where that would not be faster it is FULL, and sdpa_plan_query() says so: everywhere but on
+ * engine tiled with SDPA_ISA_AMX, and there for f64, for data that are all of 16 bits and for few
+ * queries. See ACCURACY. */
 enum { SDPA_PRECISION_FULL = 0, SDPA_PRECISION_FMA = 1, SDPA_PRECISION_REDUCED = 2 };
 
 /* sdpa_problem.features: what takes part. Each bit of a tensor declares it: with the bit the
@@ -496,7 +516,7 @@ typedef struct sdpa_plan_info {
   uint32_t size;      /* set by the caller: sizeof(sdpa_plan_info) */
   uint32_t engine;    /* the SDPA_ENGINE_... chosen, never AUTO */
   uint32_t isa;       /* the SDPA_ISA_... chosen, never AUTO */
-  uint32_t precision; /* SDPA_PRECISION_... */
+  uint32_t precision; /* the SDPA_PRECISION_... that the results have */
   int32_t threads;    /* most tasks at once; 1 for engine blas */
   int32_t key_splits; /* parts a row's keys are cut into; depends on the problem only */
   int64_t flops;      /* of the two products: 2 * pairs * (key_dim + value_dim), without value_dim

@@ -21,11 +21,9 @@
 #include "runtime/parallel.h"
 
 enum {
-  USUAL_PANELS = 4,  /* panels that share a block of keys in L2 */
-  PACKED_PANELS = 8, /* at least, where it must be packed */
-  MATRIX_PANELS =
-      16,          /* at least, where it is packed for the matrix unit, if every thread has some */
-  MAX_PANELS = 32, /* and at most there */
+  USUAL_PANELS = 4,         /* panels that share a block of keys in L2 */
+  PACKED_PANELS = 8,        /* at least, where it must be packed */
+  MAX_PANELS = 32,          /* at most, where it is packed for the matrix unit */
   MATRIX_VECTORS = 2,       /* of such a panel: two by two tiles */
   PANEL_BYTES = 32 << 10,   /* of a panel's queries: two thirds of L1 */
   SUPER_BYTES = 512 << 10,  /* of K and V in such a block: half of a 1 MiB L2 */
@@ -240,7 +238,7 @@ static void choose_packing(const struct sdpai_problem *p, struct sdpai_tiled_pla
 }
 
 /* Panels of at most `vectors` vectors of queries, and items of so many of them that each thread has
- * some of its own: `usual` ones, at least `least`. */
+ * several: up to `usual`, but at least `least`. */
 static void cut_panels(const struct sdpa_plan *plan, int32_t threads, int64_t vectors,
                        int64_t usual, int64_t least, struct sdpai_tiled_plan *t) {
   const struct sdpai_problem *p = &plan->problem;
@@ -253,23 +251,27 @@ static void cut_panels(const struct sdpa_plan *plan, int32_t threads, int64_t ve
   vectors = sdpai_max(1, sdpai_min(vectors, PANEL_BYTES / vector_bytes));
   t->width = sdpai_min(vectors, (rows - 1) / lanes + 1) * lanes;
   const int64_t panels = (rows - 1) / t->width + 1;
-  const int64_t all = sdpai_saturating_mul(panels, heads);
-  const int64_t share = all / ((int64_t)ITEMS_A_THREAD * threads);
-  if (usual == MAX_PANELS) least = sdpai_min(least, (all - 1) / threads + 1);
+  const int64_t share = sdpai_saturating_mul(panels, heads) / ((int64_t)ITEMS_A_THREAD * threads);
   t->panels = t->splits > 1 ? 1 : sdpai_min(panels, sdpai_max(least, sdpai_min(usual, share)));
   t->item_rows = t->panels * t->width;
   t->items = (panels - 1) / t->panels + 1;
 }
 
-/* The matrix unit for both products, if there is one and it saves time. */
+/* The matrix unit for both products, if there is one and it saves time. That decides a row's bits,
+ * so it goes by the rows of one query head: not by threads, batch or heads. */
 static void choose_matrix(const struct sdpa_plan *plan, int32_t threads,
                           struct sdpai_tiled_plan *t) {
   const struct sdpai_problem *p = &plan->problem;
   const struct sdpai_matrix_parts parts = sdpai_matrix_parts(p, &plan->options);
+  const int64_t width = MATRIX_VECTORS * plan->kernels->f32.lanes;
   if (!plan->kernels->matrix.products || parts.scores.left == 0) return;
-  cut_panels(plan, threads, MATRIX_VECTORS, MAX_PANELS, MATRIX_PANELS, t);
-  if (!sdpai_matrix_pays(p, &parts, t->item_rows)) return;
+  const int64_t rows = t->splits > 1 ? sdpai_min(p->query_len, width) : p->query_len;
+  if (!sdpai_matrix_pays(p, &parts, rows)) return;
   t->matrix = parts;
+  /* Items twice as large as those that would just pay, whatever that leaves to other threads. */
+  int64_t least = 1;
+  while (least < MAX_PANELS / 2 && !sdpai_matrix_pays(p, &parts, least * width)) least *= 2;
+  cut_panels(plan, threads, MATRIX_VECTORS, MAX_PANELS, 2 * least, t);
   const int64_t tiles = parts.scores.left * sdpai_tiles(p->key_dim, SDPAI_TILE_DEPTH) * 2 +
                         parts.output.left * sdpai_tiles(p->value_dim, SDPAI_TILE_ROWS);
   const int64_t key_bytes = tiles * SDPAI_TILE_ELEMENTS / SDPAI_TILE_DEPTH * 2;

@@ -18,8 +18,8 @@ struct sdpai_matrix_parts {
 struct sdpai_matrix_parts sdpai_matrix_parts(const struct sdpai_problem *problem,
                                              const struct sdpai_options *options);
 
-/* 1 if an item of `rows` query rows, at least, takes less time in the matrix unit, by arithmetic and
- * not by measurement. */
+/* 1 if `rows` query rows that share their keys take less time in the matrix unit, by arithmetic and
+ * not by measurement. More rows never pay less. */
 int sdpai_matrix_pays(const struct sdpai_problem *problem, const struct sdpai_matrix_parts *parts,
                       int64_t rows);
 

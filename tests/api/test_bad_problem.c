@@ -133,7 +133,7 @@ static const struct field_case options_cases[] = {
     {O(isa), U32, SDPA_ISA_AVX2, 0, "20", SDPA_ERROR_UNSUPPORTED, 0, 0, 0},
 #endif
     {O(precision), U32, 3, 0, "3", SDPA_ERROR_VALUE, 0, 0, 0},
-    {O(precision), U32, SDPA_PRECISION_REDUCED, 0, "2", SDPA_ERROR_UNSUPPORTED, 0, 0, 0},
+    {O(precision), U32, UINT32_MAX, 0, "4294967295", SDPA_ERROR_VALUE, 0, 0, 0},
     {O(threads), I32, -1, 0, "-1", SDPA_ERROR_VALUE, 0, 0, 0},
     {O(threads), I32, INT32_MIN, 0, "-2147483648", SDPA_ERROR_VALUE, 0, 0, 0},
     {"options.reserved0", offsetof(sdpa_options, reserved0), U32, 14, 0, "14", SDPA_ERROR_VALUE, 0,

@@ -211,6 +211,41 @@ static void check_description(const sdpa_problem *problem, uint32_t engine, cons
   sdpa_plan_destroy(plan);
 }
 
+/* Where nothing faster than full precision can compute it, reduced is full: the same bits, and query
+ * and description say so. A lower ISA has no unit for it, and small problems are not worth it. */
+static void test_reduced_precision(void **state) {
+  (void)state;
+  static const uint32_t engines[] = {SDPA_ENGINE_TILED, SDPA_ENGINE_BLAS};
+  for (int e = 0; e < 2; e++)
+    for (int64_t rows = 3; rows <= 67; rows += 64) {
+      struct api_call call;
+      sdpa_options options;
+      sdpa_plan_info info = {.size = sizeof info};
+      sdpa_plan *plan;
+      if (!api_offers(engines[e])) continue;
+      api_call_init(&call, SDPA_F32, api_one_head(rows, 50, 40, 40), 0, 0);
+      assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+      options.engine = engines[e];
+      options.isa = SDPA_ISA_AVX512;
+      if (sdpa_problem_check(&call.problem, &options, NULL, 0) == SDPA_ERROR_UNSUPPORTED)
+        options.isa = SDPA_ISA_AUTO; /* another architecture, which has no such unit */
+      assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+      float *full = malloc((size_t)rows * 40 * sizeof *full);
+      assert_non_null(full);
+      memcpy(full, call.args.output, (size_t)rows * 40 * sizeof *full);
+      options.precision = SDPA_PRECISION_REDUCED;
+      assert_int_equal(sdpa_plan_create(&call.problem, &options, &plan), SDPA_OK);
+      assert_int_equal(sdpa_plan_query(plan, &info), SDPA_OK);
+      assert_int_equal(info.precision, SDPA_PRECISION_FULL);
+      check_text(sdpa_plan_describe, plan, "precision full: reduced would not be faster here");
+      assert_int_equal(sdpa_execute(plan, &call.args, NULL, 0), SDPA_OK);
+      assert_memory_equal(full, call.args.output, (size_t)rows * 40 * sizeof *full);
+      sdpa_plan_destroy(plan);
+      free(full);
+      api_call_free(&call);
+    }
+}
+
 /* What runs, and where auto chose: why no other engine. */
 static void test_texts(void **state) {
   (void)state;
@@ -260,6 +295,7 @@ int main(void) {
       cmocka_unit_test(test_threads_and_splits),
       cmocka_unit_test(test_flops_and_bytes),
       cmocka_unit_test(test_texts),
+      cmocka_unit_test(test_reduced_precision),
       cmocka_unit_test(test_version_and_status),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

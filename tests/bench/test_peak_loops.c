@@ -149,6 +149,22 @@ static void the_isa_in_force_has_loops(void **state) {
 #endif
 }
 
+/* Only an ISA with the unit has the loop; on a machine with it the loop multiplies. */
+static void tiles_multiply(void **state) {
+  static uint16_t a[1024] __attribute__((aligned(PEAK_LINE)));
+  static uint16_t b[1024] __attribute__((aligned(PEAK_LINE)));
+  (void)state;
+  assert_true(peak_tiles_for(SDPA_ISA_AVX512) == NULL);
+  assert_true(peak_tiles_for(SDPA_ISA_NEON) == NULL);
+  if (bench_machine_isa(SDPA_ISA_AMX) != SDPA_ISA_AMX) skip();
+  for (int i = 0; i < 1024; i++) {
+    a[i] = 0x3f80; /* 1 */
+    b[i] = 0x4000; /* 2 */
+  }
+  const peak_tiles loop = peak_tiles_for(SDPA_ISA_AMX);
+  for (int rounds = 0; rounds < 4; rounds++) assert_true(loop(rounds, a, b) == 65536.0 * rounds);
+}
+
 /* Two threads: twice the operations a call, and a buffer in whole lines for both. */
 static void ceilings_count_all_threads(void **state) {
   struct ceilings one, two;
@@ -170,9 +186,13 @@ static void ceilings_count_all_threads(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(fma_loops_take_every_step),  cmocka_unit_test(exponentials_are_exponentials),
-      cmocka_unit_test(reading_reads_every_word),   cmocka_unit_test(register_kernels_multiply),
-      cmocka_unit_test(additions_are_all_made),     cmocka_unit_test(the_isa_in_force_has_loops),
+      cmocka_unit_test(fma_loops_take_every_step),
+      cmocka_unit_test(exponentials_are_exponentials),
+      cmocka_unit_test(reading_reads_every_word),
+      cmocka_unit_test(register_kernels_multiply),
+      cmocka_unit_test(additions_are_all_made),
+      cmocka_unit_test(the_isa_in_force_has_loops),
+      cmocka_unit_test(tiles_multiply),
       cmocka_unit_test(ceilings_count_all_threads),
   };
   return cmocka_run_group_tests_name("peak loops", tests, NULL, NULL);
