@@ -17,6 +17,7 @@ void accuracy_report_json(FILE *stream, const struct accuracy_line *line) {
   json_string(&object, "engine", bench_name_of(bench_engines, line->engine));
   json_string(&object, "isa", bench_name_of(bench_isas, line->isa));
   json_string(&object, "precision", bench_name_of(bench_precisions, line->precision));
+  json_integer(&object, "parts", line->parts);
   json_integer(&object, "rows", f->rows);
   json_number(&object, "score_size", f->score_size);
   json_number(&object, "largest", f->largest);

@@ -13,6 +13,7 @@
 struct accuracy_line {
   const char *problem;
   uint32_t engine, isa, precision;
+  int parts;     /* of bf16 that a matrix unit multiplies; 0: multiply-adds */
   int64_t chain; /* L of the bound */
   struct accuracy_figures figures;
 };

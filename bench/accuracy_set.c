@@ -18,13 +18,13 @@ static const struct group {
   const char *const *keys;
   int key_counts;
 } groups[] = {
-    {"f64", "q16", all_keys, 5},
-    {"f32", "q16", all_keys, 5},
-    {"bf16", "q16", all_keys, 5},
-    {"f16", "q16", all_keys, 5},
-    {"q=bf16,o=f32", "q16", all_keys, 5},
-    {"q=f16,o=f32", "q16", all_keys, 5},
-    {"q=f32,kv=bf16,o=f32", "q16", all_keys, 5},
+    {"f64", "q64", all_keys, 5},
+    {"f32", "q64", all_keys, 5},
+    {"bf16", "q64", all_keys, 5},
+    {"f16", "q64", all_keys, 5},
+    {"q=bf16,o=f32", "q64", all_keys, 5},
+    {"q=f16,o=f32", "q64", all_keys, 5},
+    {"q=f32,kv=bf16,o=f32", "q64", all_keys, 5},
     {"f32", "b8:q2", many_keys, 2},
     {"q=f32,kv=bf16,o=f32", "b8:q2", many_keys, 2},
 };

@@ -20,6 +20,8 @@
 #include "bench_report.h"
 #include "engines/plan.h"
 
+enum { MOST_ROWS = 16 }; /* of a head that are compared */
+
 /* A problem's data and exact results. */
 struct exact_case {
   struct problem_spec spec; /* precision 0 */
@@ -49,7 +51,8 @@ static int exact_case_make(struct exact_case *exact, const struct problem_spec *
   sdpa_problem with_scores = exact->data.problem;
   with_scores.features |= SDPA_SCORES;
   with_scores.score_stage = SDPA_STAGE_SCALED;
-  const struct reference_request request = {.rows_per_head = bench_check_rows(&with_scores)};
+  const int64_t rows = bench_check_rows(&with_scores);
+  const struct reference_request request = {.rows_per_head = rows < MOST_ROWS ? rows : MOST_ROWS};
   if (reference_compute(&exact->reference, &with_scores, &exact->data.args, &request) == 0) {
     exact->made = 1;
     return 0;
@@ -92,6 +95,7 @@ static sdpa_status run_and_judge(struct bench_case *c, struct exact_case *exact,
   line->engine = c->info.engine;
   line->isa = c->info.isa;
   line->precision = c->info.precision;
+  line->parts = c->info.engine == SDPA_ENGINE_TILED ? c->plan->tiled.matrix.scores.left : 0;
   line->chain = terms.chain;
   accuracy_judge(&exact->reference, &exact->data, &terms, &line->figures);
   return SDPA_OK;

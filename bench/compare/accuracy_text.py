@@ -15,6 +15,7 @@ TYPES = {
     "q=f32,kv=bf16,o=f32": "f32, K and V bf16",
 }
 SIZES = (1, 10, 100)
+FEW_ROWS = 16
 PROBLEM = re.compile(r"(.+?):(?:b\d+:)?q(\d+):k(\d+):d(\d+):scale=([0-9.]+)")
 
 
@@ -22,12 +23,6 @@ def parsed(problem):
     """Types, query rows, keys and size of the scores of a problem of the set."""
     types, rows, keys, dim, scale = PROBLEM.match(problem).groups()
     return types, int(rows), int(keys), round(float(scale) * int(dim) ** 0.5)
-
-
-def by_parts(line):
-    """Whether it is of products that a matrix unit forms: not those in multiply-adds."""
-    types, rows, _, _ = parsed(line["problem"])
-    return line["precision"] != "fma" and types != "f64" and rows >= 16
 
 
 def number(value):
@@ -69,9 +64,8 @@ def ways(record):
         types, rows, _, _ = parsed(line["problem"])
         who = line.get("peer") or f"{line['engine']}, {line['isa']}"
         who += " (emulated)" if line.get("emulated") else ""
-        found.setdefault((types, rows < 16, who), {}).setdefault(line.get("precision", ""), []).append(
-            line
-        )
+        precisions = found.setdefault((types, rows < FEW_ROWS, who), {})
+        precisions.setdefault(line.get("precision", ""), []).append(line)
     return found
 
 
@@ -117,10 +111,12 @@ def against_keys(record, types):
     found = {}
     for line in (*record["lines"], *record["peers"]):
         of_types, rows, keys, size = parsed(line["problem"])
-        if of_types != types or rows < 16 or line.get("emulated"):
+        if of_types != types or rows < FEW_ROWS or line.get("emulated"):
             continue
         if "peer" in line or (line["engine"] == "tiled" and line["precision"] == "full"):
             found[keys, size, line.get("peer", "libsdpa")] = line["largest"]
+    if not found:
+        return ""
     heads = [f"size {size}: {who}" for size in SIZES for who in columns]
     rows = [f"| {types}, n = | {' | '.join(heads)} |", "| ---: |" + " ---: |" * len(heads)]
     for keys in sorted({key[0] for key in found}):
@@ -142,6 +138,6 @@ def markdown(record):
             f"{machine['architecture']}, {machine['kernel']}; libsdpa {versions['libsdpa']}, "
             f"NumPy {versions['numpy']}, PyTorch {versions['torch']}.",
             "\n".join(rows),
-            *(against_keys(record, types) for types in ("f64", "f32", "bf16", "f16")),
+            *filter(None, (against_keys(record, types) for types in ("f64", "f32", "bf16", "f16"))),
         ]
     )

@@ -90,7 +90,7 @@ def threads(results):
 
 
 ERROR_CURVES = ("engine tiled", "engine blas", "NumPy", "PyTorch")
-ERROR_PROBLEM = re.compile(r"f32:q16:k(\d+):d64:scale=([0-9.]+):lse")
+ERROR_PROBLEM = re.compile(r"f32:q64:k(\d+):d64:scale=([0-9.]+):lse")
 
 
 def errors(record):

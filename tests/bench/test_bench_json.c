@@ -213,19 +213,21 @@ static void the_peak_has_the_manual_s_keys(void **state) {
 /* One line for engine blas and one for each ISA of engine tiled. An error below 1e-8 of f32 numbers
  * would be better than rounding the result allows. */
 static void accuracy_has_a_line_an_isa(void **state) {
-  const struct output *output = run("--accuracy --threads 1 --problem f32:q16:k300:d32:lse");
+  const struct output *output = run("--accuracy --threads 1 --problem f32:q40:k300:d32:lse");
   const struct flat_json *last = &output->object[output->lines - 1];
   (void)state;
   assert_int_equal(output->status, 0);
   assert_true(output->lines > ENGINE_BLAS_LINES);
   for (int i = 0; i < output->lines; i++) {
     const struct flat_json *line = &output->object[i];
-    check_keys(line, "## Keys of the accuracy", 13);
-    assert_string_equal(string(line, "problem"), "f32:q16:k300:d32:lse");
+    check_keys(line, "## Keys of the accuracy", 14);
+    assert_string_equal(string(line, "problem"), "f32:q40:k300:d32:lse");
     assert_string_equal(string(line, "engine"), i < ENGINE_BLAS_LINES ? "blas" : "tiled");
     if (i > ENGINE_BLAS_LINES)
       assert_string_not_equal(string(line, "isa"), string(&output->object[i - 1], "isa"));
     assert_true(number(line, "rows") == 16.0);
+    const int parts = (int)number(line, "parts");
+    assert_true(strcmp(string(line, "isa"), "amx") == 0 ? parts >= 0 && parts <= 3 : parts == 0);
     assert_true(fabs(number(line, "score_size") - 1.0) < 0.25);
     const double largest = number(line, "largest"), mean = number(line, "mean");
     assert_true(largest > 1e-8 && mean > 1e-9 && mean < largest);
