@@ -21,7 +21,8 @@
 const char bench_usage[] =
     "usage: sdpa-bench [--problem STRING | --shapes FILE]... [--engine auto|blas|tiled] "
     "[--isa auto|generic|avx2|avx512|amx|neon] [--threads N] [--seconds S] [--json] | "
-    "--peak [--isa ISA] [--threads N] [--json] | [--threads N] | --help\n";
+    "--accuracy [--problem STRING | --shapes FILE]... [--engine ENGINE] [--isa ISA] [--threads N] "
+    "[--json] | --peak [--isa ISA] [--threads N] [--json] | [--threads N] | --help\n";
 
 /* Which options were given, one bit each. */
 enum {
@@ -33,7 +34,8 @@ enum {
   GIVEN_PEAK = 1 << 5,
   GIVEN_MEMORY = 1 << 6,
   GIVEN_HELP = 1 << 7,
-  GIVEN_THREADS = 1 << 8
+  GIVEN_THREADS = 1 << 8,
+  GIVEN_ACCURACY = 1 << 9
 };
 
 /* Appends a copy of a problem that parses. `where` names its place in messages. */
@@ -119,6 +121,8 @@ static int settle_mode(struct bench_args *args, unsigned given) {
   } modes[] = {
       {GIVEN_HELP, 0, BENCH_HELP},
       {GIVEN_PEAK, GIVEN_ISA | GIVEN_THREADS | GIVEN_JSON, BENCH_PEAK},
+      {GIVEN_ACCURACY, GIVEN_PROBLEM | GIVEN_ENGINE | GIVEN_ISA | GIVEN_THREADS | GIVEN_JSON,
+       BENCH_ACCURACY},
       {GIVEN_MEMORY, GIVEN_PROBLEM | GIVEN_ENGINE | GIVEN_ISA | GIVEN_THREADS, BENCH_MEMORY},
       {GIVEN_PROBLEM, GIVEN_ENGINE | GIVEN_ISA | GIVEN_THREADS | GIVEN_SECONDS | GIVEN_JSON,
        BENCH_PROBLEMS},
@@ -131,17 +135,13 @@ static int settle_mode(struct bench_args *args, unsigned given) {
   return given & ~(modes[i].sign | modes[i].allowed) ? -1 : 0;
 }
 
-static const struct option long_options[] = {{"problem", required_argument, NULL, 'p'},
-                                             {"shapes", required_argument, NULL, 's'},
-                                             {"engine", required_argument, NULL, 'e'},
-                                             {"isa", required_argument, NULL, 'i'},
-                                             {"threads", required_argument, NULL, 't'},
-                                             {"seconds", required_argument, NULL, 'l'},
-                                             {"json", no_argument, NULL, 'j'},
-                                             {"peak", no_argument, NULL, 'k'},
-                                             {BENCH_MEMORY_OPTION, no_argument, NULL, 'm'},
-                                             {"help", no_argument, NULL, 'h'},
-                                             {NULL, 0, NULL, 0}};
+static const struct option long_options[] = {
+    {"problem", required_argument, NULL, 'p'}, {"shapes", required_argument, NULL, 's'},
+    {"engine", required_argument, NULL, 'e'},  {"isa", required_argument, NULL, 'i'},
+    {"threads", required_argument, NULL, 't'}, {"seconds", required_argument, NULL, 'l'},
+    {"json", no_argument, NULL, 'j'},          {"peak", no_argument, NULL, 'k'},
+    {"accuracy", no_argument, NULL, 'a'},      {BENCH_MEMORY_OPTION, no_argument, NULL, 'm'},
+    {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
 
 /* One option; its bit in *bit. */
 static int read_option(struct bench_args *args, int option, unsigned *bit, char *message,
@@ -173,6 +173,9 @@ static int read_option(struct bench_args *args, int option, unsigned *bit, char 
     return 0;
   case 'k':
     *bit = GIVEN_PEAK;
+    return 0;
+  case 'a':
+    *bit = GIVEN_ACCURACY;
     return 0;
   case 'm':
     *bit = GIVEN_MEMORY;

@@ -12,6 +12,7 @@ enum bench_mode {
   BENCH_TABLE,    /* no problem is given: the fixed table */
   BENCH_PROBLEMS, /* --problem, --shapes */
   BENCH_PEAK,     /* --peak */
+  BENCH_ACCURACY, /* --accuracy, with problems or without */
   BENCH_MEMORY,   /* the child that measures memory, see bench_memory.h */
   BENCH_HELP
 };

@@ -21,13 +21,17 @@ int64_t bench_check_rows(const sdpa_problem *p) {
   return rows > BENCH_CHECK_LEAST_ROWS ? (int64_t)rows : BENCH_CHECK_LEAST_ROWS;
 }
 
+uint32_t bench_check_precision(const struct bench_case *c) {
+  const int unit = c->info.engine == SDPA_ENGINE_TILED && c->info.isa == SDPA_ISA_AMX;
+  return unit ? c->info.precision : (uint32_t)SDPA_PRECISION_FMA;
+}
+
 int bench_check(const struct bench_case *c, struct bench_verdict *verdict) {
   const sdpa_problem *problem = &c->data.problem;
-  const int unit = c->info.engine == SDPA_ENGINE_TILED && c->info.isa == SDPA_ISA_AMX;
-  const struct reference_request request = {
-      .rows_per_head = bench_check_rows(problem),
-      .with_plain = c->info.precision != SDPA_PRECISION_REDUCED,
-      .precision = unit ? c->info.precision : SDPA_PRECISION_FMA};
+  const struct reference_request request = {.rows_per_head = bench_check_rows(problem),
+                                            .with_plain =
+                                                c->info.precision != SDPA_PRECISION_REDUCED,
+                                            .precision = bench_check_precision(c)};
   struct reference reference;
   struct compare_result result;
   *verdict = (struct bench_verdict){.max_error = NAN};

@@ -22,6 +22,9 @@ struct bench_verdict {
  * reference takes seconds and not minutes; never fewer than the first and the last. */
 int64_t bench_check_rows(const sdpa_problem *problem);
 
+/* The precision by which a case's errors are judged: without a matrix unit every one is FMA. */
+uint32_t bench_check_precision(const struct bench_case *c);
+
 /* Compares what lies in the outputs with the tests' reference, element by element within its bound
  * and as a whole with twice the error of plain loops (rule 18). Returns 0, or -1 if memory is
  * short. */

@@ -1,4 +1,4 @@
-/* bench_main.c - sdpa-bench: how fast the library is, beside what the machine can do
+/* bench_main.c - sdpa-bench: how fast the library is, beside what the machine can do, and how accurate
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_accuracy.h"
 #include "bench_args.h"
 #include "bench_machine.h"
 #include "bench_measure.h"
@@ -69,6 +70,10 @@ static int run(const struct bench_args *args) {
                     "environment variable\n");
   bench_machine_print(args->json ? stderr : stdout, &choice);
   if (args->mode == BENCH_PEAK) return run_peak(args);
+  if (args->mode == BENCH_ACCURACY)
+    return bench_accuracy_run(args->problem, args->problems, &choice, args->json) == 0
+               ? EXIT_SUCCESS
+               : EXIT_FAILURE;
   if (args->mode == BENCH_PROBLEMS) return run_problems(args, &choice);
   if (!blas_is_there()) {
     fprintf(stderr,

@@ -1,4 +1,5 @@
 # MPFR as an imported target: Debian's package has a pkg-config file and no CMake target.
+include_guard(GLOBAL)
 find_path(SDPA_MPFR_INCLUDE_DIR mpfr.h DOC "Folder of mpfr.h")
 find_library(SDPA_MPFR_LIBRARY mpfr DOC "The MPFR library")
 mark_as_advanced(SDPA_MPFR_INCLUDE_DIR SDPA_MPFR_LIBRARY)

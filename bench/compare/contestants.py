@@ -57,12 +57,17 @@ class Sdpa:
         return [Way(plan.describe(), plan.call, read)]
 
 
-def lesson_attention(query, key, value, added=None):
-    """The lesson's function, for any leading dimensions, and a matrix to add to its scores.
+def lesson_attention(query, key, value, added=None, scale=None):
+    """The lesson's function, for any leading dimensions, with a matrix to add to its scores, or
+    another scale than 1 / sqrt(d_k).
 
     The lesson divides by np.sqrt(d_k), a float64: NumPy 2 would go on in float64 for float32 data.
     """
-    scores = query @ key.swapaxes(-1, -2) / query.dtype.type(np.sqrt(key.shape[-1]))
+    scores = query @ key.swapaxes(-1, -2)
+    if scale is None:
+        scores = scores / query.dtype.type(np.sqrt(key.shape[-1]))
+    else:
+        scores *= query.dtype.type(scale)
     if added is not None:
         scores += added
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))

@@ -21,10 +21,10 @@ from ctypes import (
 )
 
 OK = 0
-F64, F32, BF16 = 1, 2, 3
+F64, F32, BF16, F16 = 1, 2, 3, 4
 LAYOUT_BHSD = 1
 ALIGN_TOP_LEFT = 1
-CAUSAL, MASK, BIAS = 1 << 0, 1 << 3, 1 << 4
+CAUSAL, SCALE, MASK, BIAS = 1 << 0, 1 << 2, 1 << 3, 1 << 4
 
 TENSORS = ("query", "key", "value", "output", "mask", "bias")
 
@@ -158,11 +158,14 @@ class Library:
         """`shape` with contiguous [batch][head][row][col] tensors; mask and bias are [row][col]."""
         problem = Problem()
         self.raise_for(self.c.sdpa_problem_init(byref(problem), ctypes.sizeof(problem)))
-        problem.query_type = {"f64": F64, "f32": F32, "bf16": BF16}[shape.dtype]
+        problem.query_type = {"f64": F64, "f32": F32, "bf16": BF16, "f16": F16}[shape.dtype]
         problem.batch = shape.batch
         problem.query_heads, problem.kv_heads = shape.query_heads, shape.kv_heads
         problem.query_len, problem.key_len = shape.query_len, shape.key_len
         problem.key_dim = problem.value_dim = shape.dim
+        if shape.scale is not None:
+            problem.features |= SCALE
+            problem.scale = shape.scale
         if shape.causal:
             problem.features |= CAUSAL
             problem.alignment = ALIGN_TOP_LEFT

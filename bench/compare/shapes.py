@@ -24,6 +24,7 @@ class Shape:
     causal: bool = False
     mask: bool = False
     bias: bool = False
+    scale: float | None = None
     quick: bool = False
 
     @property
@@ -42,6 +43,8 @@ class Shape:
             words += ["mask", "mask@sd"]
         if self.bias:
             words += ["bias", "bias@sd"]
+        if self.scale is not None:
+            words.append(f"scale={self.scale:g}")
         return ":".join(words)
 
     @property

@@ -87,3 +87,20 @@ def threads(results):
     )
     head = ["problem", *(f"{count} thread{'s' if count > 1 else ''}" for count in counts)]
     return _table(head, rows)
+
+
+ERROR_CURVES = ("engine tiled", "engine blas", "NumPy", "PyTorch")
+ERROR_PROBLEM = re.compile(r"f32:q64:k(\d+):d64:scale=([0-9.]+):lse")
+
+
+def errors(record):
+    """n, then the largest errors of f32 by each curve for scores of size 1, of size 10, of 100."""
+    by_n = {}
+    for line in (*record["lines"], *record["peers"]):
+        match = ERROR_PROBLEM.fullmatch(line["problem"])
+        if match and not line.get("emulated"):
+            name = line.get("peer") or f"engine {line['engine']}"
+            by_n.setdefault(int(match[1]), {})[float(match[2]), name] = line["largest"]
+    columns = [(scale, name) for scale in (0.125, 1.25, 12.5) for name in ERROR_CURVES]
+    rows = ([n, *(row.get(column) for column in columns)] for n, row in sorted(by_n.items()))
+    return _table(["n", *(name for _, name in columns)], rows)

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # check_json.sh PROGRAM PYTHON
-# Three problems, of which the last is not served, and the peak: every line must be an object.
+# Three problems, of which the last is not served, the peak and the accuracy: every line must be an object.
 program=$1
 python=$2
 scratch=$(mktemp -d) || exit 1
@@ -13,7 +13,9 @@ trap 'rm -rf "$scratch"' EXIT
   --problem f64:h1:q64:k64:d64 --problem q=f64,o=f32:q2:k2:d2 >"$scratch/out" 2>"$scratch/err"
 status=$?
 "$program" --json --peak >>"$scratch/out" 2>>"$scratch/err" || status=peak
-if [ "$status" != 1 ] || [ "$(wc -l <"$scratch/out")" -ne 4 ]; then
+"$program" --json --accuracy --engine tiled --isa generic --problem f32:q3:k4:d5 >>"$scratch/out" \
+  2>>"$scratch/err" || status=accuracy
+if [ "$status" != 1 ] || [ "$(wc -l <"$scratch/out")" -ne 5 ]; then
   echo "exit status $status, expected 1 and then 0; output:"
   cat "$scratch/out" "$scratch/err"
   exit 1

@@ -48,6 +48,16 @@ static void modes_follow_from_options(void **state) {
   assert_int_equal(args.isa, SDPA_ISA_AVX2);
   assert_true(args.json);
   bench_args_free(&args);
+  assert_int_equal(READ(&args, "--accuracy"), 0);
+  assert_int_equal(args.mode, BENCH_ACCURACY);
+  assert_int_equal(args.problems, 0);
+  bench_args_free(&args);
+  assert_int_equal(READ(&args, "--problem=f32:q1:k2:d3", "--accuracy", "--engine=tiled", "--json"),
+                   0);
+  assert_int_equal(args.mode, BENCH_ACCURACY);
+  assert_int_equal(args.problems, 1);
+  assert_int_equal(args.engine, SDPA_ENGINE_TILED);
+  bench_args_free(&args);
   assert_int_equal(READ(&args, "--help"), 0);
   assert_int_equal(args.mode, BENCH_HELP);
   bench_args_free(&args);

@@ -27,11 +27,13 @@
 
 #ifdef BENCH_WITH_BLAS
 #define SOME_ENGINE "blas"
+enum { ENGINE_BLAS_LINES = 1 };
 #else
 #define SOME_ENGINE "tiled"
+enum { ENGINE_BLAS_LINES = 0 };
 #endif
 
-enum { MOST_LINES = 4 };
+enum { MOST_LINES = 8 };
 
 struct output {
   int lines, status;
@@ -208,6 +210,52 @@ static void the_peak_has_the_manual_s_keys(void **state) {
   }
 }
 
+/* One line for engine blas and one for each ISA of engine tiled. An error below 1e-8 of f32 numbers
+ * would be better than rounding the result allows. */
+static void accuracy_has_a_line_an_isa(void **state) {
+  const struct output *output = run("--accuracy --threads 1 --problem f32:q40:k300:d32:lse");
+  const struct flat_json *last = &output->object[output->lines - 1];
+  (void)state;
+  assert_int_equal(output->status, 0);
+  assert_true(output->lines > ENGINE_BLAS_LINES);
+  for (int i = 0; i < output->lines; i++) {
+    const struct flat_json *line = &output->object[i];
+    check_keys(line, "## Keys of the accuracy", 14);
+    assert_string_equal(string(line, "problem"), "f32:q40:k300:d32:lse");
+    assert_string_equal(string(line, "engine"), i < ENGINE_BLAS_LINES ? "blas" : "tiled");
+    if (i > ENGINE_BLAS_LINES)
+      assert_string_not_equal(string(line, "isa"), string(&output->object[i - 1], "isa"));
+    assert_true(number(line, "rows") == 16.0);
+    const int parts = (int)number(line, "parts");
+    assert_true(strcmp(string(line, "isa"), "amx") == 0 ? parts >= 0 && parts <= 3 : parts == 0);
+    assert_true(fabs(number(line, "score_size") - 1.0) < 0.25);
+    const double largest = number(line, "largest"), mean = number(line, "mean");
+    assert_true(largest > 1e-8 && mean > 1e-9 && mean < largest);
+    assert_true(number(line, "lse_largest") > 1e-8);
+    assert_true(number(line, "bound_c") > 1e-4 && number(line, "bound_c") <= 4.0);
+    assert_true(number(line, "lse_c") > 1e-4 && number(line, "lse_c") <= 4.0);
+    assert_true(boolean(line, "within_bound"));
+  }
+  assert_string_equal(string(&output->object[ENGINE_BLAS_LINES], "isa"), "generic");
+  assert_true(number(last, "chain") >= 128 + 300 / 128);
+}
+
+/* The unit roundoffs are 2^-53, 2^-8 and 2^-11: errors of about that, and no smaller ones. */
+static void accuracy_follows_the_type(void **state) {
+  const struct output *output = run("--accuracy --engine tiled --isa generic --problem "
+                                    "f64:q16:k64:d8 --problem bf16:q16:k64:d8 --problem "
+                                    "f16:q16:k64:d8");
+  static const double roundoff[] = {0x1p-53, 0x1p-8, 0x1p-11};
+  (void)state;
+  assert_int_equal(output->status, 0);
+  assert_int_equal(output->lines, 3);
+  for (int i = 0; i < 3; i++) {
+    const double largest = number(&output->object[i], "largest");
+    assert_true(largest > roundoff[i] / 16.0 && largest < roundoff[i] * 16.0);
+    assert_int_equal(flat_json_find(&output->object[i], "lse_c")->type, FLAT_JSON_NULL);
+  }
+}
+
 /* Against the reader above: escapes, and numbers that JSON does not have. */
 static void the_writer_escapes(void **state) {
   char *text = NULL;
@@ -275,6 +323,8 @@ int main(void) {
       cmocka_unit_test(an_empty_problem_is_measured_too),
       cmocka_unit_test(what_is_not_served_has_a_line_of_its_own),
       cmocka_unit_test(the_peak_has_the_manual_s_keys),
+      cmocka_unit_test(accuracy_has_a_line_an_isa),
+      cmocka_unit_test(accuracy_follows_the_type),
   };
   return cmocka_run_group_tests_name("bench json", tests, NULL, NULL);
 }

@@ -79,3 +79,34 @@ def record():
         "versions": {"libsdpa": "9.8.7", "numpy": "2.0", "torch": "2.13.0", "onnxruntime": "1.0"},
         "results": results,
     }
+
+
+def accuracy_record():
+    """A record as bench/compare/accuracy writes it: f32, one number of keys, and a second in a
+    line. Errors are ten and a hundred times larger for the larger scores."""
+    figures = {"mean": 1e-8, "bound_c": 0.5}
+    judged = figures | {"lse_largest": 1e-6, "lse_c": 1.5, "within_bound": True, "chain": 128}
+
+    def line(engine, isa, precision, scale, keys, largest, **more):
+        problem = f"f32:q64:k{keys}:d64:scale={scale}:lse"
+        if precision != "full":
+            problem += f":precision={precision}"
+        names = {"engine": engine, "isa": isa, "precision": precision}
+        return {"problem": problem, "largest": largest} | names | judged | more
+
+    lines, peers = [], []
+    for scale, factor in (("0.125", 1), ("1.25", 10), ("12.5", 100)):
+        lines.append(line("blas", "avx512", "full", scale, 64, 3e-7 * factor))
+        for isa in ("avx2", "avx512"):
+            for precision in ("full", "fma"):
+                lines.append(line("tiled", isa, precision, scale, 64, 2e-7 * factor))
+        lines.append(line("tiled", "amx", "reduced", scale, 64, 9e-6 * factor, emulated=True))
+        problem = lines[-5]["problem"]
+        for peer, largest in (("NumPy", 4e-7), ("PyTorch", 5e-7)):
+            peers.append({"problem": problem, "peer": peer, "largest": largest * factor} | figures)
+    for isa in ("avx2", "avx512"):
+        for precision in ("full", "fma"):
+            lines.append(line("tiled", isa, precision, "12.5", 1024, 7e-5))
+    common = {name: record()[name] for name in ("date", "machine", "versions")}
+    common["command"] = "bench/compare/accuracy"
+    return common | {"lines": lines, "peers": peers}

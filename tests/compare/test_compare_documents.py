@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from xml.etree import ElementTree
 
-from compare_support import SOURCE, record, result
+from compare_support import SOURCE, accuracy_record, record, result
 
 import markdown_text
 import plot_data
@@ -81,6 +81,8 @@ class Documents(unittest.TestCase):
             path.write_text(
                 "before\n<!-- compare -->\nold\n<!-- /compare -->\nafter\n", encoding="utf-8"
             )
+        self.numerics = self.tree / "docs" / "numerics.md"
+        self.numerics.write_text("<!-- accuracy -->\nold\n<!-- /accuracy -->\n", encoding="utf-8")
 
     def publish(self, content):
         path = self.tree / "record.json"
@@ -129,6 +131,33 @@ class Documents(unittest.TestCase):
         self.assertIn("wrong result", done.stderr)
         self.assertIn("old", self.readme.read_text(encoding="utf-8"))
 
+    def test_accuracy(self):
+        self.assertEqual(self.publish(accuracy_record()).returncode, 0)
+        text = self.numerics.read_text(encoding="utf-8")
+        self.assertNotIn("old", text)
+        for row in (
+            "| f32 | blas, avx512 | full | 3.0e-7 | 1.0e-8 | 3.0e-6 | 1.0e-8 | 3.0e-5 | 1.0e-8 "
+            "| 0.50 | 1.0e-6 | 1.50 |",
+            # Two precisions and two ISAs with the same figures, the largest over the keys
+            "| f32 | tiled, avx2, avx512 | full, fma | 2.0e-7 | 1.0e-8 | 2.0e-6 | 1.0e-8 | 7.0e-5 "
+            "| 1.0e-8 | 0.50 | 1.0e-6 | 1.50 |",
+            "| f32 | tiled, amx (emulated) | reduced | 9.0e-6 | 1.0e-8 | 9.0e-5 | 1.0e-8 | 9.0e-4 "
+            "| 1.0e-8 | 0.50 | 1.0e-6 | 1.50 |",
+            "| f32 | NumPy | – | 4.0e-7 | 1.0e-8 | 4.0e-6 | 1.0e-8 | 4.0e-5 | 1.0e-8 | 0.50 | – | – |",
+            "| 64 | 2.0e-7 | 4.0e-7 | 5.0e-7 | 2.0e-6 | 4.0e-6 | 5.0e-6 | 2.0e-5 | 4.0e-5 | 5.0e-5 |",
+            "| 1024 | – | – | – | – | – | – | 7.0e-5 | – | – |",
+        ):
+            self.assertIn(row + "\n", text)
+        self.assertNotIn("f64", text)
+        self.assertIn("old", self.manual.read_text(encoding="utf-8"))
+
+    def test_accuracy_beyond_the_bound(self):
+        wrong = accuracy_record()
+        wrong["lines"][1]["within_bound"] = False
+        self.assertEqual(self.publish(wrong).returncode, 1)
+        self.assertEqual(self.publish(accuracy_record() | {"lines": []}).returncode, 1)
+        self.assertIn("old", self.numerics.read_text(encoding="utf-8"))
+
     def test_no_block(self):
         self.readme.write_text("no mark\n", encoding="utf-8")
         self.assertEqual(self.publish(record()).returncode, 1)
@@ -143,6 +172,9 @@ class Documents(unittest.TestCase):
         manual = (SOURCE / "docs/benchmarks.md").read_text(encoding="utf-8")
         for mark in ("<!-- compare-bf16 -->\n", "<!-- /compare-bf16 -->\n"):
             self.assertEqual(manual.count(mark), 1)
+        numerics = (SOURCE / "docs/numerics.md").read_text(encoding="utf-8")
+        for mark in ("<!-- accuracy -->\n", "<!-- /accuracy -->\n"):
+            self.assertEqual(numerics.count(mark), 1)
 
     def test_readme_problems_exist(self):
         for problem in markdown_text.README_PROBLEMS:
@@ -172,6 +204,11 @@ class Pictures(unittest.TestCase):
         self.assertEqual(rows, ['n libsdpa "ONNX Runtime" PyTorch NumPy', "512 150.0 1.5 1.5 1.5"])
         self.assertEqual(plot_data.ceiling(record(), 1), 200.0)
         self.assertEqual(plot_data.ceiling(record(), 2), 0)
+        rows = plot_data.errors(accuracy_record()).splitlines()
+        self.assertEqual(rows[0].split('"')[1::2], ["engine tiled", "engine blas"] * 3)
+        self.assertEqual(rows[1].split()[:5], ["64", "2e-07", "3e-07", "4e-07", "5e-07"])
+        self.assertEqual([f"{float(x):.0e}" for x in rows[1].split()[9:11]], ["2e-05", "3e-05"])
+        self.assertEqual(rows[2].split()[:3], ["1024", "-", "-"])
         rows = plot_data.memory(MEMORY).splitlines()
         self.assertEqual(rows[0], "n tiled blas data scores")
         self.assertEqual(rows[1].split()[:3], ["1024", "2.0", "-"])
@@ -185,13 +222,15 @@ class Pictures(unittest.TestCase):
                 "bench/plot/draw",
                 "--compare",
                 f"{folder}/none.json",
+                "--accuracy",
+                f"{folder}/none.json",
                 "--data",
                 folder,
                 "--out",
                 folder,
             )
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(len(done.stderr.splitlines()), 3)
+        self.assertEqual(len(done.stderr.splitlines()), 4)
 
     @unittest.skipUnless(os.environ.get("SDPA_COMPARE_GNUPLOT") == "1", "no gnuplot")
     def test_draw(self):
@@ -201,7 +240,9 @@ class Pictures(unittest.TestCase):
             for name, lines in (("memory", MEMORY), ("threads", THREADS)):
                 text = "".join(json.dumps(line) + "\n" for line in lines)
                 (scratch / f"{name}.jsonl").write_text(text, encoding="utf-8")
+            (scratch / "accuracy.json").write_text(json.dumps(accuracy_record()), encoding="utf-8")
             words = ("--compare", scratch / "compare.json", "--data", scratch, "--out", scratch)
+            words += ("--accuracy", scratch / "accuracy.json")
             done = program("bench/plot/draw", *words)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             for name, word in (
@@ -209,6 +250,7 @@ class Pictures(unittest.TestCase):
                 ("gflops_2_threads", "2 threads"),
                 ("memory", "engine tiled"),
                 ("threads", "0.50"),
+                ("accuracy", "scores of size 100"),
             ):
                 picture = ElementTree.parse(scratch / f"{name}.svg").getroot()
                 self.assertIn(word, "\n".join(picture.itertext()), name)

@@ -159,26 +159,13 @@ struct row_bounds {
   struct reference_limits limits;
   long double chain, largest; /* L and A of the comments above */
   long double rounded;        /* sum p R */
-  long double products;       /* roundoff of products of bf16 parts, beside that of limits */
-  long double weights;        /* roundoff of weights before the product with V */
+  struct reference_allowance allowance;
 };
-
-/* What the precision allows, see struct reference_request. */
-static void set_precision(const struct row_case *c, struct row_bounds *r) {
-  const int narrow_output = is_narrow_float(c->value_type) && is_narrow_float(c->output_type);
-  const int all_narrow =
-      narrow_output && is_narrow_float(c->query_type) && is_narrow_float(c->key_type);
-  if (c->precision == SDPA_PRECISION_FMA || c->compute_type != SDPA_F32) return;
-  if (narrow_output)
-    r->weights = fminl(reference_limits_of(c->value_type).roundoff,
-                       reference_limits_of(c->output_type).roundoff);
-  if (c->precision == SDPA_PRECISION_REDUCED && !all_narrow) r->products = REFERENCE_REDUCED;
-}
 
 static struct row_bounds row_bounds_of(struct scratch *s) {
   const struct row_case *c = &s->c;
-  struct row_bounds r = {.limits = reference_limits_of(c->compute_type)};
-  set_precision(c, &r);
+  struct row_bounds r = {.limits = reference_limits_of(c->compute_type),
+                         .allowance = reference_allowance_of(c->problem, c->precision)};
   const int has_sink = isfinite(c->sink) && !s->exact.is_nan && !s->exact.is_empty;
   const int64_t sums = c->keys + has_sink;
   r.chain = (long double)(sums > c->problem->key_dim ? sums : c->problem->key_dim);
@@ -204,8 +191,9 @@ static void put(struct reference_values *values, int64_t i, long double value, l
 }
 
 static void put_output(const struct scratch *s, const struct row_bounds *r,
-                       struct reference_values *values, long double *floor) {
+                       struct reference_row *row, long double *floor) {
   const struct row_case *c = &s->c;
+  struct reference_values *values = &row->kind[REFERENCE_OUTPUT];
   long double eps = r->limits.roundoff, tiny = r->limits.smallest;
   for (int64_t d = 0; d < values->count; d++) {
     long double value = s->exact.output[d], weighted = 0.0L, whole = 0.0L, rounded = 0.0L;
@@ -220,11 +208,14 @@ static void put_output(const struct scratch *s, const struct row_bounds *r,
       whole += v;
     }
     long double bound = REFERENCE_BOUND * eps * (r->chain + r->largest) * weighted + tiny * whole;
-    bound += (REFERENCE_BOUND * r->products * (1.0L + r->largest) + r->weights) * weighted;
+    bound +=
+        (REFERENCE_BOUND * r->allowance.products * (1.0L + r->largest) + r->allowance.weights) *
+        weighted;
     bound += narrow_half_step(c->output_type, fabsl(value) + bound);
     if (s->exact.is_empty) bound = 0.0L;
+    row->summed[d] = weighted;
     put(values, d, value, bound, floor,
-        eps * rounded + r->weights * weighted + narrow_half_step(c->output_type, value));
+        eps * rounded + r->allowance.weights * weighted + narrow_half_step(c->output_type, value));
     if (!isfinite(value) && !any_nan) values->bound[d] = (long double)INFINITY;
   }
 }
@@ -239,7 +230,7 @@ static void put_rows_of_keys(const struct scratch *s, const struct row_bounds *r
   for (int64_t j = 0; j < weights->count; j++) {
     long double p = s->exact.weight[j];
     long double bound = REFERENCE_BOUND * eps * (r->chain + r->largest) * p + tiny;
-    bound += REFERENCE_BOUND * r->products * r->largest * p;
+    bound += REFERENCE_BOUND * r->allowance.products * r->largest * p;
     if (!c->allowed[j] || s->exact.is_empty) bound = 0.0L;
     put(weights, j, p, bound, floor ? &floor[REFERENCE_WEIGHTS] : NULL,
         eps * (3.0L + s->rounded[j]) * p);
@@ -248,7 +239,7 @@ static void put_rows_of_keys(const struct scratch *s, const struct row_bounds *r
     long double terms = j < c->keys ? score_terms(s, j, stage) : 0.0L;
     long double bound = REFERENCE_BOUND * terms;
     if (j < c->keys) bound += (long double)c->problem->key_dim * s->amount[j];
-    bound = eps * bound + 2.0L * r->products * s->amount[j];
+    bound = eps * bound + 2.0L * r->allowance.products * s->amount[j];
     put(scores, j, s->exact.score[stage][j], bound, floor ? &floor[REFERENCE_SCORES] : NULL,
         j < c->keys ? eps * (s->amount[j] + terms) : 0.0L);
   }
@@ -264,13 +255,14 @@ static void compute_row(struct scratch *s, struct reference_row *row,
   exact_row_compute(&s->c, &s->exact);
   set_amounts(s);
   struct row_bounds r = row_bounds_of(s);
-  put_output(s, &r, &row->kind[REFERENCE_OUTPUT], floor ? &floor[REFERENCE_OUTPUT] : NULL);
+  row->largest = r.largest;
+  put_output(s, &r, row, floor ? &floor[REFERENCE_OUTPUT] : NULL);
   put_rows_of_keys(s, &r, row, floor);
   if (lse->count == 0) return;
   long double value = s->exact.log_sum_exp;
   long double size = r.largest + fabsl(value);
   long double bound = REFERENCE_BOUND * r.limits.roundoff * (r.chain + size);
-  bound += REFERENCE_BOUND * r.products * r.largest;
+  bound += REFERENCE_BOUND * r.allowance.products * r.largest;
   put(lse, 0, value, s->exact.is_empty ? 0.0L : bound, floor ? &floor[REFERENCE_LSE] : NULL,
       r.limits.roundoff * (2.0L + r.rounded + fabsl(value)));
 }
@@ -308,11 +300,12 @@ static int64_t rows_of_head(const sdpa_problem *problem, const struct reference_
   return most > 0 && most < problem->query_len ? most : problem->query_len;
 }
 
-/* One allocation: the rows, then their values and bounds. */
+/* One allocation: the rows, then their values, bounds and sums. */
 static int reserve(struct reference *reference, const sdpa_problem *problem, int64_t rows) {
   size_t per_row = 0;
   for (int kind = 0; kind < REFERENCE_KINDS; kind++)
     per_row += 2 * (size_t)kind_count(problem, kind);
+  per_row += (size_t)kind_count(problem, REFERENCE_OUTPUT);
   size_t head = ((size_t)rows * sizeof(struct reference_row) + 15) / 16 * 16;
   reference->row = malloc(head + (size_t)rows * per_row * sizeof(long double) + 1);
   if (!reference->row) return -1;
@@ -323,6 +316,8 @@ static int reserve(struct reference *reference, const sdpa_problem *problem, int
       reference->row[r].kind[kind] = (struct reference_values){count, next, next + count};
       next += 2 * count;
     }
+    reference->row[r].summed = next;
+    next += kind_count(problem, REFERENCE_OUTPUT);
   }
   return 0;
 }

@@ -35,6 +35,9 @@ struct reference_values {
 struct reference_row {
   int64_t batch, head, row;
   struct reference_values kind[REFERENCE_KINDS];
+  long double largest; /* A of the bounds: the magnitudes that go into a score, see reference.c */
+  long double
+      *summed; /* of each output element: the sum of weight |v| that its error is relative to */
 };
 
 struct reference_request {
@@ -60,6 +63,13 @@ struct reference {
 
 /* "Roundoff" of products under reduced precision: two of it are the most that one product is off. */
 #define REFERENCE_REDUCED 0x1p-16L
+
+/* What a precision allows beside the roundoff of the compute type: of products of bf16 parts, and of
+ * weights before the product with V. */
+struct reference_allowance {
+  long double products, weights;
+};
+struct reference_allowance reference_allowance_of(const sdpa_problem *problem, uint32_t precision);
 
 /* Returns 0, or -1 without memory. */
 int reference_compute(struct reference *reference, const sdpa_problem *problem,

@@ -99,3 +99,19 @@ struct reference_limits reference_limits_of(uint32_t type) {
   if (type == SDPA_F16) return (struct reference_limits){0x1.ffcp15L, 0x1p-14L, 0x1p-11L};
   return (struct reference_limits){0x1.fffffep127L, 0x1p-126L, 0x1p-24L};
 }
+
+struct reference_allowance reference_allowance_of(const sdpa_problem *problem, uint32_t precision) {
+  struct reference_allowance allowance = {0};
+  const uint32_t value = problem_type(problem, PROBLEM_VALUE);
+  const uint32_t output = problem_type(problem, PROBLEM_OUTPUT);
+  const int narrow_output = is_narrow_float(value) && is_narrow_float(output);
+  const int all_narrow = narrow_output && is_narrow_float(problem_type(problem, PROBLEM_QUERY)) &&
+                         is_narrow_float(problem_type(problem, PROBLEM_KEY));
+  if (precision == SDPA_PRECISION_FMA || problem_compute_type(problem) != SDPA_F32)
+    return allowance;
+  if (narrow_output)
+    allowance.weights =
+        fminl(reference_limits_of(value).roundoff, reference_limits_of(output).roundoff);
+  if (precision == SDPA_PRECISION_REDUCED && !all_narrow) allowance.products = REFERENCE_REDUCED;
+  return allowance;
+}
