@@ -199,7 +199,7 @@
 
 /* The version of this header; sdpa_version() is that of the library which is loaded. */
 #define SDPA_VERSION_MAJOR 0
-#define SDPA_VERSION_MINOR 2
+#define SDPA_VERSION_MINOR 3
 #define SDPA_VERSION_PATCH 0
 
 #define SDPA_VERSION (SDPA_VERSION_MAJOR * 10000 + SDPA_VERSION_MINOR * 100 + SDPA_VERSION_PATCH)
@@ -626,7 +626,7 @@ SDPA_API sdpa_status sdpa_softmax_backward_f64(int64_t rows, int64_t cols, const
 /* SDPA_VERSION of the library that is loaded: major * 10000 + minor * 100 + patch. */
 SDPA_API int32_t sdpa_version(void);
 
-/* The same as static text, such as "0.2.0". */
+/* The same as static text, such as "0.3.0". */
 SDPA_API const char *sdpa_version_string(void);
 
 /* Text for bug reports: version, the ISAs that run here, the BLAS and its number of threads,
