@@ -3,11 +3,11 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * A model of one core, in hundredths of a cycle a score, from what prototypes took on a Sapphire
- * Rapids at d = 64 with AVX-512: multiply-adds 5.0 cycles, 4.4 of them products; the unit 3.0 with
- * six products, 1.9 with three, 0.9 with one, of which 1.65, 0.83 and 0.28 are multiplications of 16
- * cycles that reach 0.9 of their rate, and the rest exponentials, parts of weights and traffic of
- * tiles. Packing a key costs about 4 cycles for each 16 of its numbers and 2 for each part of them,
- * whatever the number of rows that share it.
+ * Rapids at d = 64 with AVX-512: multiply-adds 5.0 cycles, 4.4 of them products; the unit 3.6 with
+ * six products and 1.1 with one, the steps of a tile one after the other. Of these 1.65 and 0.28 are
+ * multiplications of 16 cycles, at 0.9 of their rate, and the rest exponentials, parts of weights
+ * and traffic of tiles. Packing a key costs about 4 cycles for each 16 of its numbers and 2 for each
+ * part of them, whatever the number of rows that share it.
  */
 #include "engines/matrix_choice.h"
 
@@ -35,7 +35,7 @@ int sdpai_matrix_pays(const struct sdpai_problem *problem, const struct sdpai_ma
   const int64_t multiplications = (sdpai_matrix_products(parts->scores) * key_depth +
                                    sdpai_matrix_products(parts->output) * value_rows) *
                                   110 / 512;
-  const int64_t others = 30 + 35 * sdpai_max(parts->scores.left, parts->output.right);
+  const int64_t others = 25 + 57 * sdpai_max(parts->scores.left, parts->output.right);
   const int64_t packing = ((400 + 200 * parts->scores.left) * key_depth +
                            (400 + 200 * parts->output.left) * value_rows) /
                           SDPAI_TILE_ROWS;

@@ -7,7 +7,11 @@
  * DQ (17), BW (30), VL (31), EDX AMX-BF16 (22), AMX-TILE (24); XCR0 has the tiles in 17 and 18.
  */
 #include "kernel_tests.h"
+
+#include <errno.h>
+
 #include "runtime/cpu_features.h"
+#include "runtime/tile_permission.h"
 
 enum {
   AVX2 = SDPAI_CPU_AVX2,
@@ -105,10 +109,25 @@ static void test_this_machine(void **state) {
   assert_int_equal(features, sdpai_cpu_detect());
 }
 
+#ifdef SDPAI_ARCH_X86
+/* A CPU without tiles has none to lend. The answer stays, and errno is the caller's. */
+static void test_tile_permission(void **state) {
+  (void)state;
+  errno = 77;
+  const int permitted = sdpai_tiles_permitted();
+  assert_int_equal(errno, 77);
+  if (!(sdpai_cpu_detect() & SDPAI_CPU_AMX)) assert_false(permitted);
+  assert_int_equal(sdpai_tiles_permitted(), permitted);
+}
+#endif
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_machines),
       cmocka_unit_test(test_this_machine),
+#ifdef SDPAI_ARCH_X86
+      cmocka_unit_test(test_tile_permission),
+#endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
