@@ -70,6 +70,14 @@
  * given: not scaled, capped or biased. The log-sum-exp is what joins partial results over disjoint
  * sets of keys (Milakov and Gimelshein, 2018; Dao et al., 2022).
  *
+ * TYPES. Query, key, value and output are all f64, or each of them is f32, bf16 or f16, in any
+ * mixture: a cache of K and V in 16 bits beside queries in f32, or an output in f32 of 16-bit
+ * inputs, as sdpa_merge() wants it. The bias has the query's type or the compute type. Weights,
+ * scores, log-sum-exp, slopes and sinks are in the compute type. bf16 is the upper half of an f32:
+ * its range, 8 bits of precision. f16 is IEEE 754's binary16: 11 bits, up to 65504. An element is 16
+ * bits of memory in the machine's byte order, aligned to 2 bytes, of whatever C type. (16-bit and
+ * mixed types: since 0.3.)
+ *
  * ALLOWED KEYS of a row are those that every one of these allows, in any combination:
  *
  *   causal       j <= p
@@ -115,8 +123,11 @@
  * or query_heads = 0: success, nothing written. key_dim = 0: the products are 0 (and the default
  * scale 1). value_dim = 0: no output, the rest as always.
  *
- * ACCURACY. f32 is computed in f32 and f64 in f64 from end to end. The error of an output element
- * is at most
+ * ACCURACY. f32 is computed in f32 and f64 in f64 from end to end. bf16 and f16 are read exactly and
+ * computed in f32; an output of 16 bits is rounded once, at the end, to nearest, of two to even:
+ * what is too large becomes infinity, what is small a subnormal number, and NaN stays NaN. That
+ * rounding adds half the distance of two neighbours of its type. Before it, the error of an output
+ * element is at most
  *
  *     4 * eps * (L + max_j(|scale| sum_d |q_d k_d| + |slope (p - j)| + |bias_j|))
  *       * sum_j weight_j |v_jd|   +   tiny * sum_j |v_jd|
@@ -173,10 +184,10 @@
  * from a signal handler is undefined. After fork() the child may call engine blas if its BLAS may
  * be called there. Linux is supported; macOS and Windows are not claimed.
  *
- * WHAT 0.2 DOES NOT SERVE. A legal request that this version or build cannot serve gets
- * SDPA_ERROR_UNSUPPORTED, never another computation in its place: the 16-bit types, mixed types,
- * on engine blas sizes beyond the BLAS's integer, and engine blas in a
- * library that was built without a BLAS.
+ * WHAT 0.3 DOES NOT SERVE. A legal request that this version or build cannot serve gets
+ * SDPA_ERROR_UNSUPPORTED, never another computation in its place: other mixtures of types than TYPES
+ * has, sdpa_merge() of outputs in 16 bits, on engine blas sizes beyond the BLAS's integer, and
+ * engine blas in a library that was built without a BLAS.
  *
  * Everything in this header is since 0.1 but for what says otherwise.
  */
@@ -231,8 +242,7 @@ SDPA_API const char *sdpa_status_string(sdpa_status status);
 
 /* ---- CONSTANTS --------------------------------------------------------------------------- */
 
-/* Element types. 0 in a type field means "the same as", see sdpa_problem. bf16 and f16 are
- * named, not served yet. */
+/* Element types, see TYPES. 0 in a type field means "the same as", see sdpa_problem. */
 enum { SDPA_F64 = 1, SDPA_F32 = 2, SDPA_BF16 = 3, SDPA_F16 = 4 };
 
 /* Contiguous layouts, [batch][head][row][col] and [batch][row][head][col]. */
@@ -335,11 +345,11 @@ typedef struct sdpa_strides {
 typedef struct sdpa_problem {
   uint32_t size;
   uint32_t features;    /* SDPA_CAUSAL and so on, or-ed */
-  uint32_t query_type;  /* SDPA_F64 or SDPA_F32; required. Types must all be equal so far */
+  uint32_t query_type;  /* SDPA_F64 ...; required. What goes with what: TYPES */
   uint32_t key_type;    /* 0: query_type */
   uint32_t value_type;  /* 0: key_type */
   uint32_t output_type; /* 0: query_type */
-  uint32_t bias_type;   /* 0: query_type */
+  uint32_t bias_type;   /* 0: query_type; else that or the compute type */
   uint32_t alignment;   /* SDPA_ALIGN_..., see ALIGNMENT; allowed where nothing needs it */
   uint32_t score_stage; /* SDPA_STAGE_...; required with SDPA_SCORES, else 0 */
   uint32_t reserved0;
@@ -557,7 +567,8 @@ SDPA_API sdpa_status sdpa_args_check(const sdpa_plan *plan, const sdpa_args *arg
 
 /* Joins attention over disjoint sets of keys. (output, lse) <- the result over its keys and those
  * of (part_output, part_lse), all four with the shapes, types and strides of `problem`, which
- * declares SDPA_LSE. With m the larger of the two log-sum-exps and w = exp(lse - m): output = sum w
+ * declares SDPA_LSE. The output's type is the compute type: parts in 16 bits would be rounded at
+ * every join. With m the larger of the two log-sum-exps and w = exp(lse - m): output = sum w
  * output / sum w, lse = m + log(sum w) (Milakov and Gimelshein, 2018). A part whose lse is -inf has
  * no keys and contributes nothing, whatever its output holds; if both are, output is 0 and lse
  * -inf. NaN stays NaN. Any cut of the keys gives the whole to the error bound; the last bits depend
@@ -567,8 +578,8 @@ SDPA_API sdpa_status sdpa_args_check(const sdpa_plan *plan, const sdpa_args *arg
  * SDPA_ALIGN_OFFSET, so that p counts from each part's own first key. `options` may be NULL; of it
  * threads and parallel_for count. output and part_output must not overlap, nor lse and part_lse.
  * Statuses: those of sdpa_plan_create() about the problem and options, SDPA_ERROR_VALUE (SDPA_LSE
- * is not declared, or SDPA_NO_OUTPUT is), SDPA_ERROR_NULL (a tensor that is not empty),
- * SDPA_ERROR_ALIGNMENT, SDPA_ERROR_CALLBACK. Allocates nothing. Since 0.2. */
+ * is not declared, or SDPA_NO_OUTPUT is), SDPA_ERROR_UNSUPPORTED (an output in 16 bits),
+ * SDPA_ERROR_NULL (a tensor that is not empty), SDPA_ERROR_ALIGNMENT, SDPA_ERROR_CALLBACK. Allocates nothing. Since 0.2. */
 SDPA_API sdpa_status sdpa_merge(const sdpa_problem *problem, const sdpa_options *options,
                                 void *output, void *lse, const void *part_output,
                                 const void *part_lse);

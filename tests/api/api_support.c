@@ -15,7 +15,7 @@
 
 enum { SENTINEL = 0xA5 };
 
-static size_t element_size(uint32_t type) {
+size_t api_element_size(uint32_t type) {
   return type == SDPA_F64 ? sizeof(double) : is_narrow_float(type) ? 2 : sizeof(float);
 }
 
@@ -37,7 +37,7 @@ static void *take(struct api_call *call, int tensor, int64_t count, size_t eleme
 }
 
 static void *take_numbers(struct api_call *call, int tensor, uint32_t type, int64_t count) {
-  void *block = take(call, tensor, count, element_size(type), 0);
+  void *block = take(call, tensor, count, api_element_size(type), 0);
   for (int64_t i = 0; i < count; i++)
     api_put(type, block, i, (double)((i * 17 + tensor * 31) % 13 - 6) / 8);
   return block;
@@ -54,14 +54,14 @@ static void take_inputs(struct api_call *call, uint32_t type, struct api_sizes s
   sdpa_args *args = &call->args;
   int64_t pairs = s.batch * s.query_heads * s.query_len * s.key_len;
   int64_t kv_rows = s.batch * s.kv_heads * s.key_len;
-  const size_t scalar = element_size(compute_type(type));
+  const size_t scalar = api_element_size(compute_type(type));
 
   args->query =
       take_numbers(call, API_QUERY, type, s.batch * s.query_heads * s.query_len * s.key_dim);
   args->key = take_numbers(call, API_KEY, type, kv_rows * s.key_dim);
   args->value = take_numbers(call, API_VALUE, type, kv_rows * s.value_dim);
   if (features & SDPA_MASK) args->mask = take(call, API_MASK, pairs, 1, 1);
-  if (features & SDPA_BIAS) args->bias = take(call, API_BIAS, pairs, element_size(type), 0);
+  if (features & SDPA_BIAS) args->bias = take(call, API_BIAS, pairs, api_element_size(type), 0);
   if (features & SDPA_ALIBI) args->alibi_slopes = take(call, API_SLOPES, s.query_heads, scalar, 0);
   if (features & SDPA_SINKS) args->sinks = take(call, API_SINKS, s.query_heads, scalar, 0);
   if (features & SDPA_KEY_LENS)
@@ -73,7 +73,7 @@ static void take_inputs(struct api_call *call, uint32_t type, struct api_sizes s
 
 void api_call_init(struct api_call *call, uint32_t type, struct api_sizes s, uint32_t features,
                    uint32_t alignment) {
-  size_t scalar = element_size(compute_type(type));
+  size_t scalar = api_element_size(compute_type(type));
   int64_t rows = s.batch * s.query_heads * s.query_len;
   memset(call, 0, sizeof *call);
   sdpa_problem *p = &call->problem;
@@ -95,7 +95,7 @@ void api_call_init(struct api_call *call, uint32_t type, struct api_sizes s, uin
   assert_int_equal(sdpa_args_init(args, sizeof *args), SDPA_OK);
   take_inputs(call, type, s);
   if (!(features & SDPA_NO_OUTPUT))
-    args->output = take(call, API_OUTPUT, rows * s.value_dim, element_size(type), SENTINEL);
+    args->output = take(call, API_OUTPUT, rows * s.value_dim, api_element_size(type), SENTINEL);
   if (features & SDPA_WEIGHTS)
     args->weights = take(call, API_WEIGHTS, rows * s.key_len, scalar, SENTINEL);
   if (features & SDPA_SCORES)
@@ -126,7 +126,7 @@ void api_assert_untouched(const struct api_call *call) {
 static double value_magnitude(const struct api_call *call) {
   uint32_t type = call->problem.query_type;
   double largest = 0;
-  for (int64_t i = 0; i < (int64_t)(call->bytes[API_VALUE] / element_size(type)); i++) {
+  for (int64_t i = 0; i < (int64_t)(call->bytes[API_VALUE] / api_element_size(type)); i++) {
     double x = fabs(api_get(type, call->block[API_VALUE], i));
     if (isfinite(x) && x > largest) largest = x;
   }
@@ -146,7 +146,7 @@ void api_run(struct api_call *call) {
   args.output = malloc(call->bytes[API_OUTPUT]);
   if (call->bytes[API_OUTPUT]) assert_non_null(args.output);
   assert_int_equal(sdpa_attention(&problem, NULL, &args), SDPA_OK);
-  int64_t n = (int64_t)(call->bytes[API_OUTPUT] / element_size(type));
+  int64_t n = (int64_t)(call->bytes[API_OUTPUT] / api_element_size(type));
   double magnitude = value_magnitude(call);
   for (int64_t i = 0; i < n; i++) {
     double x = api_get(type, call->args.output, i);
@@ -223,16 +223,22 @@ int64_t *api_offsets(const struct api_call *call) {
   return call->block[API_OFFSETS];
 }
 
+static const char *type_name(uint32_t type) {
+  static const char *const names[] = {"f64", "f32", "bf16", "f16"};
+  return names[type - SDPA_F64];
+}
+
 static int near(uint32_t type, double actual, double expected, double magnitude) {
   if (isnan(expected)) return isnan(actual);
   if (isinf(expected)) return actual == expected;
   double u = type == SDPA_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2;
-  return fabs(actual - expected) <= 4 * u * 16 * magnitude;
+  double step = 2 * (double)narrow_half_step(type, (long double)expected);
+  return fabs(actual - expected) <= 4 * u * 16 * magnitude + step;
 }
 
 void api_assert_near(uint32_t type, double actual, double expected, double magnitude) {
   if (!near(type, actual, expected, magnitude))
-    fail_msg("%s: %.17g is not %.17g", type == SDPA_F64 ? "f64" : "f32", actual, expected);
+    fail_msg("%s: %.17g is not %.17g", type_name(type), actual, expected);
 }
 
 void api_assert_all_near(uint32_t type, const void *actual, int64_t n, const double *expected,
@@ -240,8 +246,8 @@ void api_assert_all_near(uint32_t type, const void *actual, int64_t n, const dou
   for (int64_t i = 0; i < n; i++) {
     double x = api_get(type, actual, i);
     if (!near(type, x, expected[i], magnitude))
-      fail_msg("%s, element %lld: %.17g is not %.17g", type == SDPA_F64 ? "f64" : "f32",
-               (long long)i, x, expected[i]);
+      fail_msg("%s, element %lld: %.17g is not %.17g", type_name(type), (long long)i, x,
+               expected[i]);
   }
 }
 

@@ -70,6 +70,8 @@ void api_run(struct api_call *call);
 int api_offers(uint32_t engine);
 void api_needs(uint32_t engine);
 
+size_t api_element_size(uint32_t type);
+
 /* Element i of a tensor of `type`, as double. */
 double api_get(uint32_t type, const void *data, int64_t i);
 void api_put(uint32_t type, void *data, int64_t i, double x);
@@ -87,9 +89,10 @@ int64_t *api_key_lens(const struct api_call *call);
 int64_t *api_query_lens(const struct api_call *call);
 int64_t *api_offsets(const struct api_call *call);
 
-/* Asserts |actual - expected| <= 4 * u * 16 * magnitude, u being the unit roundoff of `type`:
- * semantics rule 18 for chains of at most 8 additions and scores of at most 8. NaN equals NaN, and
- * an infinity equals itself. */
+/* Asserts |actual - expected| <= 4 * u * 16 * magnitude, u being the unit roundoff of the compute
+ * type of `type`: semantics rule 18 for chains of at most 8 additions and scores of at most 8. In
+ * 16 bits plus one step, since both may have been rounded to them. NaN equals NaN, and an infinity
+ * equals itself. */
 void api_assert_near(uint32_t type, double actual, double expected, double magnitude);
 /* The same for n elements, with the element's index in the failure. */
 void api_assert_all_near(uint32_t type, const void *actual, int64_t n, const double *expected,

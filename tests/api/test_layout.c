@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FOR_TYPES for (uint32_t type = SDPA_F64; type <= SDPA_F32; type++)
+#define FOR_TYPES for (uint32_t type = SDPA_F64; type <= SDPA_F16; type++)
 
 static void assert_strides(const sdpa_strides *s, int64_t batch, int64_t head, int64_t row,
                            int64_t col) {
@@ -215,7 +215,7 @@ static void *moved(uint32_t type, const struct api_sizes *z, const struct arrang
   int64_t origin, elements;
   sdpa_strides plain = *strides;
   *strides = arrange(a, heads, rows, cols, &origin, &elements, z->batch);
-  size_t width = type == SDPA_F64 ? sizeof(double) : sizeof(float);
+  size_t width = api_element_size(type);
   char *block = malloc((size_t)elements * width);
   assert_non_null(block);
   memset(block, 0xFF, (size_t)elements * width); /* NaN in every gap */
@@ -243,7 +243,7 @@ static void test_arrangements(void **state) {
     blocks[2] = moved(type, &z, &ways[w], 2, 7, 4, call.args.value, &p.value, &first[2]);
     blocks[3] = moved(type, &z, &ways[w], 4, 5, 4, call.args.output, &p.output, &first[3]);
     args.query = first[0], args.key = first[1], args.value = first[2], args.output = first[3];
-    size_t width = type == SDPA_F64 ? sizeof(double) : sizeof(float);
+    size_t width = api_element_size(type);
     size_t bytes =
         (size_t)(z.batch * (p.output.batch < 0 ? -p.output.batch : p.output.batch)) * width;
     void *before = malloc(bytes);

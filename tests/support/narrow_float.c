@@ -10,7 +10,7 @@
  * normal ones' distance, and what lies beyond the largest number that of the largest. */
 static int step_exponent(uint32_t type, long double magnitude) {
   const int least = narrow_least_exponent(type), most = 1 - least;
-  if (magnitude < ldexpl(1.0L, least)) return least;
+  if (!(magnitude >= ldexpl(1.0L, least))) return least; /* NaN, too */
   if (magnitude >= ldexpl(1.0L, most)) return most;
   return ilogbl(magnitude);
 }

@@ -56,8 +56,8 @@ static inline double narrow_to_double(uint32_t type, uint16_t bits) {
 uint16_t narrow_from_double(uint32_t type, double value);
 
 /* How far that rounding moves a number of this magnitude at most: half the distance between two
- * neighbours. 0 for the types that are not narrow: what is stored in them has been computed in
- * them. */
+ * neighbours; of NaN any number. 0 for the types that are not narrow: what is stored in them has
+ * been computed in them. */
 long double narrow_half_step(uint32_t type, long double magnitude);
 
 #endif

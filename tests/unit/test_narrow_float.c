@@ -101,6 +101,7 @@ static void nan_is_quiet(void **state) {
     assert_true(narrow_from_double(types[t], NAN) & quiet);
     assert_true(isnan(narrow_to_double(types[t], narrow_from_double(types[t], NAN))) != 0);
     assert_true(isnan(narrow_to_double(types[t], 0xFFFF)) != 0); /* memory filled with 0xFF */
+    assert_true(isfinite(narrow_half_step(types[t], (long double)NAN)) != 0);
   }
 }
 
