@@ -137,20 +137,23 @@ def main():
         "torch": torch.__version__,
     }
     lines, right = measured_lines(arguments)
+    if not right:
+        print("bench/compare/accuracy: sdpa-bench found a wrong result", file=sys.stderr)
+        return 1
     record["lines"], record["peers"], apart = lines, [], []
     for problem in dict.fromkeys(line["problem"] for line in lines):
         if shape_of(problem):
             found, same = compare_problem(library, lines, problem)
             record["peers"] += found
             apart += [] if same else [problem]
-    compare.write(record, arguments.json)
     print(accuracy_text.terminal(record))
-    print(f"\nwritten: {os.path.relpath(arguments.json)}")
     for problem in apart:
         print(f"bench/compare/accuracy: {problem}: the judges differ", file=sys.stderr)
-    if not right:
-        print("bench/compare/accuracy: sdpa-bench found a wrong result", file=sys.stderr)
-    return 0 if right and not apart else 1
+    if apart:
+        return 1
+    compare.write(record, arguments.json)
+    print(f"\nwritten: {os.path.relpath(arguments.json)}")
+    return 0
 
 
 if __name__ == "__main__":
