@@ -206,16 +206,16 @@ SDPAI_INLINE void vf32_store_bf16(uint16_t *p, vf32 v) {
   *p = (uint16_t)(magnitude > UINT32_C(0x7f800000) ? quiet : rounded);
 }
 
-/* A subnormal number m 2^-24 is read as 2^-14 + m 2^-24, whose subtraction is exact. */
+/* A subnormal number m 2^-24 is read as 2^-14 + m 2^-24, whose subtraction is exact. All three kinds
+ * are computed and one is chosen, so that gcc makes vector code of it. */
 SDPAI_INLINE vf32 vf32_load_f16(const uint16_t *p) {
-  const uint32_t sign = (uint32_t)(*p & 0x8000) << 16, magnitude = *p & 0x7fff;
-  const uint32_t fraction = magnitude << 13;
-  if (magnitude < 0x400)
-    return vf32_from_bits(sign |
-                          vf32_bits(vf32_from_bits(UINT32_C(0x38800000) | fraction) - 0x1p-14f));
-  if (magnitude < 0x7c00) return vf32_from_bits(sign | (fraction + (UINT32_C(112) << 23)));
-  const uint32_t quiet = magnitude > 0x7c00 ? UINT32_C(0x400000) : 0;
-  return vf32_from_bits(sign | UINT32_C(0x7f800000) | fraction | quiet);
+  const uint32_t x = *p, magnitude = x & 0x7fff, fraction = magnitude << 13;
+  const uint32_t rebias = UINT32_C(112) << 23, quiet = magnitude > 0x7c00 ? UINT32_C(0x400000) : 0;
+  const uint32_t normal = fraction + rebias, special = (normal + rebias) | quiet;
+  const vf32 shifted = vf32_from_bits(UINT32_C(0x38800000) | fraction);
+  const uint32_t subnormal = vf32_bits(shifted - 0x1p-14f);
+  const uint32_t finite = magnitude < 0x400 ? subnormal : normal;
+  return vf32_from_bits((x & 0x8000) << 16 | (magnitude < 0x7c00 ? finite : special));
 }
 
 /* The leading bits of m, `dropped` less, to nearest even; 0 < dropped < 32. */
