@@ -12,7 +12,8 @@ module sdpa
   private
 
   integer(c_int32_t), parameter, public :: SDPA_OK = 0
-  integer(c_int32_t), parameter, public :: SDPA_F64 = 1, SDPA_F32 = 2
+  integer(c_int32_t), parameter, public :: SDPA_F64 = 1, SDPA_F32 = 2, SDPA_BF16 = 3, &
+    SDPA_F16 = 4
   integer(c_int32_t), parameter, public :: SDPA_LAYOUT_BHSD = 1, SDPA_LAYOUT_BSHD = 2
   integer(c_int32_t), parameter, public :: SDPA_ALIGN_NONE = 0, SDPA_ALIGN_TOP_LEFT = 1
   integer(c_int32_t), parameter, public :: SDPA_ALIGN_BOTTOM_RIGHT = 2, SDPA_ALIGN_OFFSET = 3

@@ -74,9 +74,9 @@
  * mixture: a cache of K and V in 16 bits beside queries in f32, or an output in f32 of 16-bit
  * inputs, as sdpa_merge() wants it. The bias has the query's type or the compute type. Weights,
  * scores, log-sum-exp, slopes and sinks are in the compute type. bf16 is the upper half of an f32:
- * its range, 8 bits of precision. f16 is IEEE 754's binary16: 11 bits, up to 65504. An element is 16
- * bits of memory in the machine's byte order, aligned to 2 bytes, of whatever C type. (16-bit and
- * mixed types: since 0.3.)
+ * its range, 8 bits of precision. f16 is IEEE 754's binary16: 11 bits, up to 65504. An element is
+ * 16 bits of memory in the machine's byte order, aligned to 2 bytes, of whatever C type. (16-bit
+ * and mixed types: since 0.3.)
  *
  * ALLOWED KEYS of a row are those that every one of these allows, in any combination:
  *
@@ -123,11 +123,11 @@
  * or query_heads = 0: success, nothing written. key_dim = 0: the products are 0 (and the default
  * scale 1). value_dim = 0: no output, the rest as always.
  *
- * ACCURACY. f32 is computed in f32 and f64 in f64 from end to end. bf16 and f16 are read exactly and
- * computed in f32; an output of 16 bits is rounded once, at the end, to nearest, of two to even:
- * what is too large becomes infinity, what is small a subnormal number, and NaN stays NaN. That
- * rounding adds half the distance of two neighbours of its type. Before it, the error of an output
- * element is at most
+ * ACCURACY. f32 is computed in f32 and f64 in f64 from end to end. bf16 and f16 are read exactly
+ * and computed in f32; an output of 16 bits is rounded once, at the end, to nearest, of two to
+ * even: what is too large becomes infinity, what is small a subnormal number, and NaN stays NaN.
+ * That rounding adds half the distance of two neighbours of its type. Before it, the error of an
+ * output element is at most
  *
  *     4 * eps * (L + max_j(|scale| sum_d |q_d k_d| + |slope (p - j)| + |bias_j|))
  *       * sum_j weight_j |v_jd|   +   tiny * sum_j |v_jd|
@@ -579,7 +579,8 @@ SDPA_API sdpa_status sdpa_args_check(const sdpa_plan *plan, const sdpa_args *arg
  * threads and parallel_for count. output and part_output must not overlap, nor lse and part_lse.
  * Statuses: those of sdpa_plan_create() about the problem and options, SDPA_ERROR_VALUE (SDPA_LSE
  * is not declared, or SDPA_NO_OUTPUT is), SDPA_ERROR_UNSUPPORTED (an output in 16 bits),
- * SDPA_ERROR_NULL (a tensor that is not empty), SDPA_ERROR_ALIGNMENT, SDPA_ERROR_CALLBACK. Allocates nothing. Since 0.2. */
+ * SDPA_ERROR_NULL (a tensor that is not empty), SDPA_ERROR_ALIGNMENT, SDPA_ERROR_CALLBACK.
+ * Allocates nothing. Since 0.2. */
 SDPA_API sdpa_status sdpa_merge(const sdpa_problem *problem, const sdpa_options *options,
                                 void *output, void *lse, const void *part_output,
                                 const void *part_lse);

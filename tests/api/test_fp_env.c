@@ -56,6 +56,32 @@ static void compute_in_threads(double *result) {
   api_call_free(&call);
 }
 
+/* Both 16-bit types on both engines: conversions of subnormal numbers, roundings, a row of NaN. The
+ * inputs exist in both types, or storing them would round as the environment says. */
+static void compute_narrow(double *results) {
+  static const uint32_t engines[] = {SDPA_ENGINE_BLAS, SDPA_ENGINE_TILED};
+  for (uint32_t type = SDPA_BF16; type <= SDPA_F16; type++) {
+    for (int e = 0; e < 2; e++, results++) {
+      const double tiny = type == SDPA_BF16 ? 0x1p-133 : 0x1p-24;
+      struct api_call call;
+      sdpa_options options;
+      if (!api_offers(engines[e])) continue;
+      api_call_init(&call, type, api_one_head(2, 3, 2, 2), 0, 0);
+      api_put_all(type, api_query(&call), 4, (const double[]){1, 0.375, NAN, 1});
+      api_put_all(type, api_key(&call), 6,
+                  (const double[]){0.125, 0.75, tiny, 0.375, 0.3125, 0.875});
+      api_put_all(type, api_value(&call), 6,
+                  (const double[]){0.125, tiny, 0.6875, 3 * tiny, 0.375, 2 * tiny});
+      assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+      options.engine = engines[e];
+      assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+      assert_int_equal(call.bytes[API_OUTPUT], sizeof *results);
+      memcpy(results, call.args.output, sizeof *results);
+      api_call_free(&call);
+    }
+  }
+}
+
 /* Everything that computes, into one array. Scores reach subnormal weights, infinity and NaN, so
  * that flags would rise and traps fire. */
 static void compute(double *results) {
@@ -73,6 +99,7 @@ static void compute(double *results) {
   memcpy(results + 10, call.args.lse, 2 * sizeof *results);
   compute_tiled(&call, results + 40);
   compute_in_threads(results + 52);
+  compute_narrow(results + 53);
   api_call_free(&call);
 
   float f[3][3] = {{0.1f, 0.3f, 0.7f}, {1e-39f, 2, 3}, {0, 0, 0}}, f_out[3][3];

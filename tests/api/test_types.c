@@ -295,12 +295,13 @@ static void test_defaults(void **state) {
   }
 }
 
-/* The bytes that a plan tells: each tensor by its own element. */
-static void test_bytes(void **state) {
+/* What a plan tells: bytes of each tensor by its own element, and the types. */
+static void test_plan_tells(void **state) {
   (void)state;
   const struct types t = {SDPA_F32, SDPA_BF16, SDPA_F16, SDPA_F32, SDPA_F32};
   sdpa_problem p = problem_of(t, 5);
   sdpa_plan_info info = {.size = sizeof info};
+  char text[512];
   sdpa_plan *plan;
   p.query_len = 3, p.key_dim = 7, p.value_dim = 2;
   p.features = SDPA_BIAS | SDPA_LSE;
@@ -308,6 +309,9 @@ static void test_bytes(void **state) {
   assert_int_equal(sdpa_plan_create(&p, NULL, &plan), SDPA_OK);
   assert_int_equal(sdpa_plan_query(plan, &info), SDPA_OK);
   assert_int_equal(info.bytes, 3 * 7 * 4 + 5 * 7 * 2 + 5 * 2 * 2 + 3 * 2 * 4 + 3 * 5 * 4 + 3 * 4);
+  sdpa_plan_describe(plan, text, sizeof text);
+  api_assert_says(text, "K bf16", NULL);
+  api_assert_says(text, "V f16", NULL);
   sdpa_plan_destroy(plan);
 }
 
@@ -360,7 +364,7 @@ int main(void) {
       cmocka_unit_test(test_storing),   cmocka_unit_test(test_loading),
       cmocka_unit_test(test_nan),       cmocka_unit_test(test_lowest_bias),
       cmocka_unit_test(test_mixture),   cmocka_unit_test(test_offered),
-      cmocka_unit_test(test_defaults),  cmocka_unit_test(test_bytes),
+      cmocka_unit_test(test_defaults),  cmocka_unit_test(test_plan_tells),
       cmocka_unit_test(test_alignment),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
