@@ -41,11 +41,14 @@ sdpa_status sdpa_plan_workspace(const sdpa_plan *plan, size_t *bytes, size_t *al
   return SDPA_OK;
 }
 
-/* What the results have: where reduced precision has no faster products, full. */
+/* What the results have: where reduced precision has no other products, full. */
 static uint32_t plan_precision(const struct sdpa_plan *plan) {
+  const struct sdpai_types *t = &plan->problem.types;
   const uint32_t asked = plan->options.precision;
   const int by_parts = plan->engine->id == SDPA_ENGINE_TILED && plan->tiled.matrix.scores.left > 0;
-  return asked == SDPA_PRECISION_REDUCED && !by_parts ? SDPA_PRECISION_FULL : asked;
+  const int any_f32 =
+      t->query == SDPA_F32 || t->key == SDPA_F32 || t->value == SDPA_F32 || t->output == SDPA_F32;
+  return asked == SDPA_PRECISION_REDUCED && !(by_parts && any_f32) ? SDPA_PRECISION_FULL : asked;
 }
 
 sdpa_status sdpa_plan_query(const sdpa_plan *plan, sdpa_plan_info *info) {

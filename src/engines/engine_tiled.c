@@ -303,10 +303,11 @@ static void choose_matrix(const struct sdpa_plan *plan, int32_t threads,
   int64_t least = 1;
   while (least < MAX_PANELS / 2 && !sdpai_matrix_pays(p, &parts, least * width)) least *= 2;
   cut_panels(plan, threads, MATRIX_VECTORS, MAX_PANELS, 2 * least, t);
-  const int64_t tiles = parts.scores.left * sdpai_tiles(p->key_dim, SDPAI_TILE_DEPTH) * 2 +
-                        parts.output.left * sdpai_tiles(p->value_dim, SDPAI_TILE_ROWS);
-  const int64_t key_bytes = tiles * SDPAI_TILE_ELEMENTS / SDPAI_TILE_DEPTH * 2;
-  const int64_t keys = sdpai_max(1, MATRIX_BYTES / key_bytes / SDPAI_TILE_KEYS);
+  const int64_t columns =
+      sdpai_saturating_add(sdpai_saturating_mul(parts.scores.left, p->key_dim),
+                           sdpai_saturating_mul(parts.output.left, p->value_dim));
+  const int64_t keys =
+      sdpai_max(1, MATRIX_BYTES / (int64_t)sizeof(uint16_t) / columns / SDPAI_TILE_KEYS);
   t->super_keys =
       sdpai_min(keys, sdpai_max(1, sdpai_tiles(p->key_len, SDPAI_TILE_KEYS))) * SDPAI_TILE_KEYS;
 }

@@ -32,7 +32,7 @@ enum { SDPAI_TILE_ROWS = 16, SDPAI_TILE_DEPTH = 32, SDPAI_TILE_ELEMENTS = 512 };
 
 /* Tiles of `size` that hold n. */
 static inline int64_t sdpai_tiles(int64_t n, int64_t size) {
-  return (n + size - 1) / size;
+  return n / size + (n % size != 0);
 }
 
 /* Does x fit? See above. */

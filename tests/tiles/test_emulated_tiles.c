@@ -13,6 +13,12 @@
 #include <unistd.h>
 
 #include "emulated_tiles.h"
+#include "peak_loops.h"
+
+/* The loop of sdpa-bench --peak, over these tiles. */
+double peak_tiles_emulated(int64_t rounds, const void *left, const void *right);
+#define PEAK_TILES peak_tiles_emulated
+#include "peak_tiles_tpl.h"
 
 static uint16_t a[16][32], b[16][16][2];
 static float c[16][16];
@@ -147,6 +153,25 @@ static void test_special_numbers(void **state) {
   assert_true(c[3][3] == 0);
 }
 
+/* What the bench counts is done: two flops a product, four products of tiles a round. */
+static void test_peak_loop(void **state) {
+  (void)state;
+  need_isa(SDPA_ISA_AVX512);
+  static uint16_t left[PEAK_TILE_BYTES / 2], right[PEAK_TILE_BYTES / 2];
+  for (int i = 0; i < PEAK_TILE_BYTES / 2; i++) {
+    left[i] = bf16(i < PEAK_TILE_BYTES / 4 ? 1 : 2);
+    right[i] = bf16(i < PEAK_TILE_BYTES / 4 ? 1 : 4);
+  }
+  for (int rounds = 0; rounds < 4; rounds++) {
+    const long before = emulated_multiplications();
+    /* (1 + 2) (1 + 4) is the sum over the four tiles of one product in each of their places */
+    const double sum = peak_tiles_emulated(rounds, left, right);
+    assert_true(sum == 15.0 * PEAK_TILE_FLOPS / 4 / 2 * rounds);
+    assert_int_equal(emulated_multiplications() - before, 4 * rounds);
+    assert_int_equal(emulated_configured(), 0);
+  }
+}
+
 /* As on the CPU there is no use without a configuration. */
 static void test_without_configuration(void **state) {
   (void)state;
@@ -172,6 +197,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_subnormal_numbers, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_rounding, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_special_numbers, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_peak_loop, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_without_configuration, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
