@@ -155,7 +155,8 @@ SDPAI_INLINE void ask_item(const struct tiled_run *run, const struct tiled_index
   const struct sdpai_args *a = run->args;
   const int64_t first = at->item * run->plan->tiled.item_rows, row = first % p->query_len;
   const int64_t head = at->kv_head * p->group + first / p->query_len;
-  const int64_t rows = sdpai_min(run->plan->tiled.item_rows, p->query_len - row);
+  const int64_t most = sdpai_min(run->plan->tiled.item_rows, SDPAI_TILE_KEYS);
+  const int64_t rows = sdpai_min(most, p->query_len - row);
   const int64_t keys = sdpai_min(SDPAI_TILE_KEYS, sdpai_key_length(p, a, at->batch));
   ask_rows(p->types.key, a->key, &p->key, at->batch, at->kv_head, 0, keys, p->key_dim);
   ask_rows(p->types.query, a->query, &p->query, at->batch, head, row, rows, p->key_dim);
