@@ -70,14 +70,13 @@ def ways(record):
 
 
 def merged(rows):
-    """Rows with equal cells become one: precisions of one way, then neighbouring ISAs."""
+    """Rows of neighbouring ISAs with equal precisions and cells become one."""
     result = []
     for who, precision, figures in rows:
         last = result[-1] if result else None
-        if last and last[2] == figures and last[0] == who:
-            last[1] += f", {precision}"
-        elif last and last[2] == figures and last[0].split(",")[0] == who.split(",")[0] == "tiled":
-            last[0] += who.removeprefix("tiled") if precision == last[1] else ""
+        both_tiled = last and last[0].split(",")[0] == who.split(",")[0] == "tiled"
+        if both_tiled and last[1:] == [precision, figures]:
+            last[0] += who.removeprefix("tiled")
         else:
             result.append([who, precision, figures])
     return result

@@ -173,11 +173,12 @@
  * is the BLAS's own setting (OPENBLAS_NUM_THREADS), which the library never changes.
  *
  * THE MATRIX UNIT. Linux lends AMX's tile registers to processes that ask. The library asks once, in
- * the first call that arrives at SDPA_ISA_AMX (a plan, a one-shot call, sdpa_build_info()), never
- * when it is loaded; if Linux refuses, SDPA_ISA_AVX512 is used. The permission is the process's,
- * with its later threads and children, for good; its one effect outside the library is that signals
- * to a thread that uses tiles need up to 9 KiB more of stack. Tasks leave the registers released. A
- * ceiling below SDPA_ISA_AMX, in the options or by SDPA_MAX_ISA, keeps the library from asking.
+ * the first call that arrives at SDPA_ISA_AMX (a plan, a one-shot call, the softmax functions,
+ * sdpa_build_info()), never when it is loaded; if Linux refuses, SDPA_ISA_AVX512 is used. The
+ * permission is the process's, with its later threads and children, for good; its one effect
+ * outside the library is that signals to a thread that uses tiles need up to 9 KiB more of stack.
+ * Tasks leave the registers released. A ceiling below SDPA_ISA_AMX, in the options or by
+ * SDPA_MAX_ISA, keeps the library from asking.
  *
  * NOT PROMISED. An output that overlaps an input or another output, or that overlaps itself by its
  * strides, is undefined behaviour, as is a buffer shorter than the sizes and strides reach. Calling
@@ -290,8 +291,8 @@ enum {
 /* FULL keeps the accuracy of the data's type by whatever unit is fastest. FMA uses the
  * multiply-add arithmetic of the compute type only. REDUCED allows products of f32 of about 16 bits;
  * where that would not be faster it is FULL, and sdpa_plan_query() says so: everywhere but on
- * engine tiled with SDPA_ISA_AMX, and there for f64, for data that are all of 16 bits and for few
- * queries. See ACCURACY. */
+ * engine tiled with SDPA_ISA_AMX, and there for f64, for data that are all of 16 bits, for few
+ * queries and for small dimensions. See ACCURACY. */
 enum { SDPA_PRECISION_FULL = 0, SDPA_PRECISION_FMA = 1, SDPA_PRECISION_REDUCED = 2 };
 
 /* sdpa_problem.features: what takes part. Each bit of a tensor declares it: with the bit the

@@ -109,7 +109,7 @@ static struct X(panel) X(panel_at)(const struct X(item) * item, int64_t index) {
 
 /* All rows of the item over its keys: finished, or into `part`. */
 static void X(run_in_lanes)(const struct X(item) * item, const struct sdpai_part *part) {
-  struct X(panel) panels[MAX_PANELS];
+  struct X(panel) panels[SDPAI_TILED_PANELS];
   const int64_t width = item->plan->tiled.width, super = item->plan->tiled.super_keys;
   const int64_t count = (item->rows + width - 1) / width;
   struct sdpai_interval some = {INT64_MAX, 0};

@@ -43,8 +43,7 @@ static void carve_lanes(const struct sdpa_plan *plan, struct sdpai_arena *arena,
   s->end = take(arena, lanes, t->panels, t->width, 1, sizeof *s->end);
   s->words = take(arena, lanes && masked, SDPAI_TILE_WORDS, t->width, 1, sizeof *s->words);
   s->bias = take(arena, lanes && (p->features & SDPA_BIAS), SDPAI_TILE_KEYS, t->width, 1, element);
-  const int64_t lanes_a_vector =
-      p->types.compute == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
+  const int64_t lanes_a_vector = sdpai_tiled_lanes(plan);
   s->bias_rows =
       take(arena, lanes && (p->features & SDPA_BIAS), SDPAI_TILE_KEYS, lanes_a_vector, 1, element);
   s->query_rows = take(arena, lanes && p->types.query != p->types.compute, lanes_a_vector,

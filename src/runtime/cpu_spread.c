@@ -13,10 +13,18 @@
 enum { CLAIM_WORDS = SDPAI_CLAIMABLE_CPUS / 64 };
 _Static_assert(sizeof(cpu_set_t) * 8 == SDPAI_CLAIMABLE_CPUS, "one mask holds all of them");
 
+/* The CPU that this thread runs on; -1: not known, or none that can be claimed. */
+static int current_cpu(void) {
+  const int saved = errno;
+  const int cpu = sched_getcpu();
+  errno = saved;
+  return cpu < SDPAI_CLAIMABLE_CPUS ? cpu : -1;
+}
+
 /* Claims the CPU that this thread runs on; returns whether it was claimed before. */
 static int claim_current(struct sdpai_cpu_claims *claims) {
-  const int cpu = sched_getcpu();
-  if (cpu < 0 || cpu >= SDPAI_CLAIMABLE_CPUS) return 0;
+  const int cpu = current_cpu();
+  if (cpu < 0) return 0;
   const uint64_t bit = UINT64_C(1) << (cpu % 64);
   return (atomic_fetch_or(&claims->words[cpu / 64], bit) & bit) != 0;
 }
@@ -45,12 +53,12 @@ void sdpai_cpu_claim(struct sdpai_cpu_claims *claims) {
 }
 
 void sdpai_cpu_lie_down(struct sdpai_cpu_bed *bed) {
-  bed->cpu = sched_getcpu();
+  bed->cpu = current_cpu();
 }
 
 void sdpai_cpu_turn_out(struct sdpai_cpu_bed *bed, pthread_t thread) {
-  const int here = sched_getcpu();
-  if (here < 0 || here >= SDPAI_CLAIMABLE_CPUS || bed->cpu != here || bed->is_moved) return;
+  const int here = current_cpu();
+  if (here < 0 || bed->cpu != here || bed->is_moved) return;
   cpu_set_t allowed;
   if (pthread_getaffinity_np(thread, sizeof allowed, &allowed) != 0) return;
   memcpy(bed->allowed, &allowed, sizeof allowed);
@@ -61,7 +69,10 @@ void sdpai_cpu_turn_out(struct sdpai_cpu_bed *bed, pthread_t thread) {
 
 void sdpai_cpu_get_up(const struct sdpai_cpu_bed *bed) {
   if (!bed->is_moved) return;
-  cpu_set_t allowed;
+  cpu_set_t allowed, left, found;
   memcpy(&allowed, bed->allowed, sizeof allowed);
-  pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
+  left = allowed;
+  CPU_CLR(bed->cpu, &left);
+  if (pthread_getaffinity_np(pthread_self(), sizeof found, &found) == 0 && CPU_EQUAL(&found, &left))
+    pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
 }

@@ -22,18 +22,19 @@ struct sdpai_cpu_claims {
   _Atomic uint64_t words[SDPAI_CLAIMABLE_CPUS / 64];
 };
 
-/* Nothing is claimed but the calling thread's CPU. Before other threads see the claims. */
+/* Nothing is claimed but the calling thread's CPU. Before other threads see the claims. Leaves errno
+ * alone, as all of these do. */
 void sdpai_cpu_claims_start(struct sdpai_cpu_claims *claims);
 
 /* Claims the calling thread's CPU. If it is claimed already, the thread moves to one that is not and
  * that its affinity mask allows, if there is any, and claims that. Its affinity mask is the same
  * afterwards, so later the system may move it as it likes. Does nothing where the system does not
- * tell or refuses. Leaves errno alone. */
+ * tell or refuses. */
 void sdpai_cpu_claim(struct sdpai_cpu_claims *claims);
 
 /* Where a thread sleeps. Zeros to begin with; under a mutex of the caller's, but for the last. */
 struct sdpai_cpu_bed {
-  int cpu;                                     /* slept on, -1: not known */
+  int cpu;                                     /* slept on; -1: not known, or a higher number */
   int is_moved;                                /* `allowed` holds the mask to restore */
   uint64_t allowed[SDPAI_CLAIMABLE_CPUS / 64]; /* a cpu_set_t */
 };
@@ -45,8 +46,9 @@ void sdpai_cpu_lie_down(struct sdpai_cpu_bed *bed);
  * this one is taken out of its affinity mask, unless it is the only one there. */
 void sdpai_cpu_turn_out(struct sdpai_cpu_bed *bed, pthread_t thread);
 
-/* The calling thread, awake again, gets the affinity mask back that it had in `bed`, a copy. Leaves
- * errno alone. */
+/* The calling thread, awake again, gets the affinity mask back that it had in `bed`, a copy. A mask
+ * that somebody gave it since it was turned out is kept: it may have slept on for long, if the job
+ * took other threads. */
 void sdpai_cpu_get_up(const struct sdpai_cpu_bed *bed);
 
 #endif

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 from compare_support import SOURCE, accuracy_record, record, result
 
+import accuracy_text
 import markdown_text
 import plot_data
 import table_text
@@ -150,6 +151,14 @@ class Documents(unittest.TestCase):
             self.assertIn(row + "\n", text)
         self.assertNotIn("f64", text)
         self.assertIn("old", self.manual.read_text(encoding="utf-8"))
+
+    def test_accuracy_rows_of_other_precisions_stay(self):
+        rows = [["tiled, avx2", "full, fma", ("1",)], ["tiled, avx512", "full, fma", ("1",)]]
+        other = ["tiled, amx", "full", ("1",)]
+        self.assertEqual(
+            accuracy_text.merged([*rows, other]),
+            [["tiled, avx2, avx512", "full, fma", ("1",)], other],
+        )
 
     def test_accuracy_beyond_the_bound(self):
         wrong = accuracy_record()

@@ -41,7 +41,7 @@ static void check_narrow_product(narrow_product_kernel kernel, product_kernel_f3
   assert_memory_equal(vc, expected, (size_t)nc * sizeof *expected);
 }
 
-/* The sizes of check_products(). */
+/* The sizes of check_products(), but for larger ones at the end, since more of B is a block. */
 static void check_narrow_products(narrow_product_kernel kernel, product_kernel_f32 reference,
                                   const struct narrow *type, int transposed) {
   static const int rows[] = {0, 1, 2, 3, 4, 5, 7, 9}, others[] = {0, 1, 2, 3, 5, 17};
@@ -54,6 +54,10 @@ static void check_narrow_products(narrow_product_kernel kernel, product_kernel_f
           check_narrow_product(kernel, reference, type, transposed, rows[i], n, k, (i + along) % 3,
                                where, &state);
         }
+  for (int i = 0; i < 8; i++)
+    for (enum placement where = AT_END; where < PLACEMENTS; where++)
+      check_narrow_product(kernel, reference, type, transposed, rows[i], transposed ? 70 : 20,
+                           transposed ? 66 : 250, i % 2, where, &state);
 }
 
 /* One bad element at every place of matrices with and without gaps, whose gaps are NaN; the largest

@@ -53,7 +53,7 @@ static void NAME(check_product)(NAME(product_kernel) kernel, int transposed, int
 }
 
 /* The dimension that runs along a vector takes every tail, the others what fills and overfills a
- * group. */
+ * group; at the end a B of several blocks (product_tpl.h). */
 static void NAME(check_products)(NAME(product_kernel) kernel, int transposed) {
   static const int rows[] = {0, 1, 2, 3, 4, 5, 7, 9}, others[] = {0, 1, 2, 3, 5, 17};
   uint64_t state = 12;
@@ -64,4 +64,9 @@ static void NAME(check_products)(NAME(product_kernel) kernel, int transposed) {
           const int n = transposed ? others[j] : along, k = transposed ? along : others[j];
           NAME(check_product)(kernel, transposed, rows[i], n, k, (i + along) % 3, where, &state);
         }
+  for (int i = 0; i < 8; i++)
+    for (enum placement where = AT_END; where < PLACEMENTS; where++)
+      NAME(check_product)
+      (kernel, transposed, rows[i], transposed ? 40 : 20, transposed ? 66 : 130, i % 2, where,
+       &state);
 }

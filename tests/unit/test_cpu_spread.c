@@ -169,8 +169,9 @@ static void *sleep_on_first(void *argument) {
   return NULL;
 }
 
-/* The mask that the sleeper has after a turn out from CPU `from`; then it has got up. */
-static cpu_set_t mask_when_turned_out(int from, struct sleeper *sleeper) {
+/* The mask that the sleeper has after a turn out from CPU `from`; then, unless `given` is NULL, it is
+ * given that one, and gets up. */
+static cpu_set_t mask_when_turned_out(int from, const cpu_set_t *given, struct sleeper *sleeper) {
   cpu_set_t mask;
   *sleeper =
       (struct sleeper){.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -180,6 +181,7 @@ static cpu_set_t mask_when_turned_out(int from, struct sleeper *sleeper) {
   allow(from, from);
   sdpai_cpu_turn_out(&sleeper->bed, sleeper->thread);
   assert_int_equal(pthread_getaffinity_np(sleeper->thread, sizeof mask, &mask), 0);
+  if (given) assert_int_equal(pthread_setaffinity_np(sleeper->thread, sizeof *given, given), 0);
   sleeper->is_woken = 1;
   pthread_cond_broadcast(&sleeper->changed);
   pthread_mutex_unlock(&sleeper->mutex);
@@ -191,17 +193,29 @@ static void test_sleeper_on_this_cpu_is_turned_out(void **state) {
   (void)state;
   if (second < 0) skip();
   struct sleeper sleeper;
-  const cpu_set_t mask = mask_when_turned_out(first, &sleeper);
+  const cpu_set_t mask = mask_when_turned_out(first, NULL, &sleeper);
   assert_int_equal(CPU_COUNT(&mask), 1);
   assert_true(CPU_ISSET(second, &mask));
   assert_int_equal(CPU_COUNT(&sleeper.mask_after), 2);
+}
+
+static void test_mask_given_to_a_sleeper_is_kept(void **state) {
+  (void)state;
+  if (second < 0) skip();
+  struct sleeper sleeper;
+  cpu_set_t given;
+  CPU_ZERO(&given);
+  CPU_SET(first, &given);
+  mask_when_turned_out(first, &given, &sleeper);
+  assert_true(sleeper.bed.is_moved);
+  assert_true(CPU_EQUAL(&sleeper.mask_after, &given));
 }
 
 static void test_sleeper_elsewhere_stays(void **state) {
   (void)state;
   if (second < 0) skip();
   struct sleeper sleeper;
-  const cpu_set_t mask = mask_when_turned_out(second, &sleeper);
+  const cpu_set_t mask = mask_when_turned_out(second, NULL, &sleeper);
   assert_int_equal(CPU_COUNT(&mask), 2);
   assert_false(sleeper.bed.is_moved);
   assert_int_equal(CPU_COUNT(&sleeper.mask_after), 2);
@@ -227,6 +241,7 @@ int main(void) {
       cmocka_unit_test_teardown(test_free_cpu_is_kept, restore),
       cmocka_unit_test_teardown(test_nowhere_to_go, restore),
       cmocka_unit_test_teardown(test_sleeper_on_this_cpu_is_turned_out, restore),
+      cmocka_unit_test_teardown(test_mask_given_to_a_sleeper_is_kept, restore),
       cmocka_unit_test_teardown(test_sleeper_elsewhere_stays, restore),
       cmocka_unit_test_teardown(test_only_cpu_is_kept, restore),
   };
