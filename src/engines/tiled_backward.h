@@ -31,7 +31,6 @@ struct sdpai_tiled_backward_scratch {
   void *lse, *shift, *delta;                    /* [panels][width] */
   uint8_t *state;                               /* [panels][width], LANE_... */
   void *gradients, *products;                   /* [SDPAI_TILE_KEYS][width] */
-  uint32_t *kept;                               /* [SDPAI_TILE_WORDS][width] */
   void *ones;                                   /* [width] */
   void *key_sums, *value_sums;                  /* [SDPAI_TILE_KEYS][dim] */
   void *finite_key, *finite_value;              /* [SDPAI_TILE_KEYS][dim] a tile without its rows

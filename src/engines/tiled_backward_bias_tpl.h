@@ -69,8 +69,8 @@ static void X(add_bias_tile)(struct X(backward_item) * bi, struct X(bias_item) *
 static void X(store_bias_tile)(const struct X(backward_item) * bi, const struct X(bias_item) * bias,
                                struct sdpai_interval keys) {
   const struct sdpai_problem *p = &bi->item.plan->problem;
-  const int64_t width = bi->panels[0].lanes.width, n = keys.end - keys.begin;
-  const int64_t lanes = bi->item.kernels->lanes, first = bias->block * bi->item.plan->tiled.width;
+  const int64_t width = bi->item.plan->tiled.width, n = keys.end - keys.begin;
+  const int64_t lanes = bi->item.kernels->lanes, first = bias->block * width;
   const uint32_t type = p->types.bias;
   T *sums = bi->scratch->bias_sums, *copy = bi->item.scratch->bias_rows;
   int64_t rows = bias->cut->rows_apart ? bi->panels[0].lanes.rows : 1;

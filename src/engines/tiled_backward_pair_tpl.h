@@ -49,7 +49,7 @@ static void X(add_pair)(const struct X(backward_item) * bi, const struct X(backw
   }
   const T ds = w * (pair->z * dp - pair->panel->delta[i]);
   if (bi->use == X(USE_BIAS)) {
-    ((T *)bi->scratch->bias_sums)[row * width + i] += ds;
+    ((T *)bi->scratch->bias_sums)[row * bi->item.plan->tiled.width + i] += ds;
     return;
   }
   if (grads->grad_slopes) ((T *)bi->part.slope)[at] += ds * (T)fabs(pair->distance);
@@ -91,7 +91,7 @@ static void X(add_tainted_pairs)(const struct X(backward_item) * bi, int64_t ind
   if (!tile->tainted && bp->tainted == 0) return;
   const struct X(panel) *panel = &bp->lanes;
   const int64_t width = panel->width, n = tile->given.keys.end - tile->given.keys.begin;
-  const uint32_t *kept = bi->scratch->kept;
+  const uint32_t *kept = bi->item.scratch->kept_words;
   for (int64_t i = 0; i < panel->rows; i++) {
     if (bp->state[i] == LANE_DEAD || (!tile->tainted && bp->state[i] == LANE_WHOLE)) continue;
     struct X(backward_pair)
@@ -108,7 +108,7 @@ static void X(add_tainted_pairs)(const struct X(backward_item) * bi, int64_t ind
       pair.k = X(at)(tile->given.key.data, j * tile->given.key.ld);
       pair.v = X(at)(tile->given.value.data, j * tile->given.value.ld);
       if (rules->distance) pair.distance = rules->distance[i] - (T)j;
-      if (kept) pair.z = kept[j / 32 * width + i] >> (j % 32) & 1 ? (T)bi->run->dropout.factor : 0;
+      if (kept) pair.z = kept[j / 32 * width + i] >> (j % 32) & 1 ? (T)bi->item.dropout.factor : 0;
       X(add_pair)(bi, &pair, tile->given.at);
     }
   }

@@ -14,7 +14,6 @@ struct X(backward) {
   const struct sdpa_plan *plan;
   const struct sdpai_args *args;
   const struct sdpai_grads *grads;
-  struct sdpai_dropout dropout;
   struct sdpai_tiled_backward_shared shared;
   char *slots, *parts;
   int64_t chunk; /* of the phase, where groups are items */
@@ -64,6 +63,12 @@ static void X(start_backward_item)(const struct X(backward) * run,
   bi->count = 0;
 }
 
+/* Where a row's number is in an array of struct sdpai_tiled_backward_shared. */
+static T *X(row_at)(const struct X(backward_item) * bi, void *rows, int64_t head, int64_t row) {
+  const struct sdpai_problem *p = &bi->item.plan->problem;
+  return (T *)rows + (bi->item.batch * p->query_heads + head) * p->query_len + row;
+}
+
 /* One live row into the panel's lane `lane`. */
 static void X(load_backward_row)(const struct X(backward_item) * bi, struct X(backward_panel) * bp,
                                  int64_t lane, int64_t head, int64_t row) {
@@ -84,9 +89,7 @@ static void X(load_backward_row)(const struct X(backward_item) * bi, struct X(ba
    sdpai_at(p->types.output, g->grad_output,
             b * p->grad_output.batch + head * p->grad_output.head + row * p->grad_output.row),
    p->grad_output.col, dout);
-  const T *deltas = bi->run->shared.delta;
-  const T delta =
-      bi->use == X(USE_DELTA) ? 0 : deltas[(b * p->query_heads + head) * p->query_len + row];
+  const T delta = bi->use == X(USE_DELTA) ? 0 : *X(row_at)(bi, bi->run->shared.delta, head, row);
   bp->lse[lane] = lse;
   bp->delta[lane] = delta;
   if (isfinite(lse) && isfinite(delta) && kernels->row_finite(dk, q) &&
@@ -132,21 +135,22 @@ static void X(backward_panel_at)(const struct X(backward_item) * bi, int64_t ind
   const struct sdpai_tiled_backward_scratch *s = bi->scratch;
   const int64_t width = bi->item.plan->tiled.width, lanes = bi->item.kernels->lanes;
   const int64_t at = index * width;
-  *bp = (struct X(backward_panel)){.lanes = {.first = bi->item.first + at,
-                                             .rows = sdpai_min(width, bi->item.rows - at),
-                                             .query = X(out_at)(s->query, at * p->key_dim),
-                                             .m = (T *)s->shift + at,
-                                             .l = (T *)s->delta + at,
-                                             .begin = bi->item.scratch->begin + at,
-                                             .end = bi->item.scratch->end + at},
-                                   .grad_output = X(out_at)(s->grad_output, at * p->value_dim),
-                                   .query_rows = X(out_at)(s->query_rows, at * p->key_dim),
-                                   .grad_output_rows =
-                                       X(out_at)(s->grad_output_rows, at * p->value_dim),
-                                   .lse = (T *)s->lse + at,
-                                   .shift = (T *)s->shift + at,
-                                   .delta = (T *)s->delta + at,
-                                   .state = s->state + at};
+  *bp = (struct X(backward_panel)){
+      .lanes = {.first = bi->item.first + at,
+                .rows = sdpai_min(width, bi->item.rows - at),
+                .query = X(out_at)(s->query, at * p->key_dim),
+                .m = (T *)s->shift + at,
+                .l = (T *)s->delta + at,
+                .draws = bi->item.scratch->draws ? bi->item.scratch->draws + at : NULL,
+                .begin = bi->item.scratch->begin + at,
+                .end = bi->item.scratch->end + at},
+      .grad_output = X(out_at)(s->grad_output, at * p->value_dim),
+      .query_rows = X(out_at)(s->query_rows, at * p->key_dim),
+      .grad_output_rows = X(out_at)(s->grad_output_rows, at * p->value_dim),
+      .lse = (T *)s->lse + at,
+      .shift = (T *)s->shift + at,
+      .delta = (T *)s->delta + at,
+      .state = s->state + at};
   bp->lanes.width = (bp->lanes.rows + lanes - 1) / lanes * lanes;
 }
 

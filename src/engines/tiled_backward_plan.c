@@ -2,7 +2,6 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
-#include "engines/dropout.h"
 #include "engines/row_scratch.h"
 #include "engines/tiled_backward.h"
 #include "problem/mask.h"
@@ -45,6 +44,9 @@ static void carve_panels(const struct sdpa_plan *plan, struct sdpai_arena *arena
   s->begin = sdpai_take(arena, 1, t->panels, t->width, 1, sizeof *s->begin);
   s->end = sdpai_take(arena, 1, t->panels, t->width, 1, sizeof *s->end);
   s->words = sdpai_take(arena, masked, SDPAI_TILE_WORDS, t->width, 1, sizeof *s->words);
+  const int drops = sdpai_drops(p);
+  s->kept_words = sdpai_take(arena, drops, SDPAI_TILE_WORDS, t->width, 1, sizeof *s->kept_words);
+  s->draws = sdpai_take(arena, drops, t->panels, t->width, 1, sizeof *s->draws);
   s->bias = sdpai_take(arena, bias, SDPAI_TILE_KEYS, t->width, 1, element);
   s->bias_rows = sdpai_take(arena, bias, SDPAI_TILE_KEYS, lanes, 1, element);
   s->output_rows =
@@ -73,7 +75,6 @@ void sdpai_tiled_backward_carve_slot(const struct sdpa_plan *plan, struct sdpai_
   b->state = sdpai_take(arena, 1, t->panels, t->width, 1, 1);
   b->gradients = sdpai_take(arena, 1, keys, t->width, 1, element);
   b->products = sdpai_take(arena, p->softcap != 0, keys, t->width, 1, element);
-  b->kept = sdpai_take(arena, sdpai_drops(p), SDPAI_TILE_WORDS, t->width, 1, sizeof *b->kept);
   b->ones = sdpai_take(arena, 1, t->width, 1, 1, element);
   b->key_sums = sdpai_take(arena, 1, keys, p->key_dim, 1, element);
   b->value_sums = sdpai_take(arena, 1, keys, p->value_dim, 1, element);

@@ -28,19 +28,17 @@ static struct sdpai_tiled_backward_part X(backward_part)(const struct X(backward
   return part;
 }
 
-/* A chunk of a kv head, its rows loaded. */
+/* Points at a chunk of a kv head. */
 static void X(start_chunk)(const struct X(backward) * run, int64_t head, int64_t chunk,
                            enum X(backward_use) use, struct X(backward_slot) * slot) {
   const struct tiled_index at = {.batch = head / run->plan->problem.kv_heads,
                                  .kv_head = head % run->plan->problem.kv_heads,
                                  .item = chunk};
   X(start_backward_item)(run, &slot->scratch, &slot->backward, &at, use, &slot->item);
-  X(start_backward_panels)(&slot->item);
 }
 
 /* Sums of p dP over all keys of the chunk's rows into part.slope. */
-static void X(sum_delta)(struct X(backward_slot) * slot) {
-  const struct X(backward_item) *bi = &slot->item;
+static void X(sum_delta)(const struct X(backward_item) * bi) {
   X(clear_backward_part)(bi);
   for (int64_t j = 0; j < bi->item.key_len; j += SDPAI_TILE_KEYS) X(run_backward_keys)
   (bi, (struct sdpai_interval){j, j + SDPAI_TILE_KEYS});
@@ -62,37 +60,52 @@ static T X(output_dot)(const struct X(backward_item) * bi, int64_t head, int64_t
   return dot;
 }
 
-/* Delta of a chunk's rows: sum_j p_ij dP_ij - dlse_i. An output that was rounded to 16 bits is not near enough
- * to the sum. */
-static void X(delta_work)(void *arg, int64_t number, int64_t slot_number) {
-  const struct X(backward) *run = arg;
-  const struct sdpa_plan *plan = run->plan;
-  const struct sdpai_problem *p = &plan->problem;
-  const struct sdpai_grads *g = run->grads;
-  const int rounded = p->types.output != p->types.compute;
-  struct X(backward_slot) slot;
-  X(carve_backward)(run, slot_number, &slot);
-  struct X(backward_item) *bi = &slot.item;
-  const int64_t head = number / plan->tiled.items, chunk = number % plan->tiled.items;
-  if (rounded) {
-    X(start_chunk)(run, head, chunk, X(USE_DELTA), &slot);
-    X(sum_delta)(&slot);
-  } else {
-    const struct tiled_index at = {
-        .batch = head / p->kv_heads, .kv_head = head % p->kv_heads, .item = chunk};
-    X(start_backward_item)(run, &slot.scratch, &slot.backward, &at, X(USE_DELTA), bi);
-  }
+/* dO_i . O_i of the chunk's rows, to their deltas. Returns whether all are finite. */
+static int X(dot_outputs)(const struct X(backward_item) * bi) {
+  const struct sdpai_problem *p = &bi->item.plan->problem;
+  int finite = 1;
   struct sdpai_segment s = {0};
   while (sdpai_next_segment(p, bi->item.kv_head, bi->item.first, bi->item.rows, &s)) {
-    T *delta = (T *)run->shared.delta + (bi->item.batch * p->query_heads + s.head) * p->query_len;
-    const int64_t at = bi->item.batch * p->lse.batch + s.head * p->lse.head;
+    T *delta = X(row_at)(bi, bi->run->shared.delta, s.head, s.row);
     for (int64_t r = 0; r < sdpai_live_rows(&s, bi->item.query_len); r++) {
-      const int64_t row = s.row + r;
-      delta[row] =
-          rounded ? ((const T *)bi->part.slope)[s.lane + r] : X(output_dot)(bi, s.head, row);
-      if (g->grad_lse) delta[row] -= *X(at)(g->grad_lse, at + row * p->lse.row);
+      delta[r] = X(output_dot)(bi, s.head, s.row + r);
+      finite &= isfinite(delta[r]) != 0;
     }
   }
+  return finite;
+}
+
+/* Turns the rows' sums of p dP, or those in bi->part where `summed` or where they are not finite, into
+ * deltas. */
+static void X(finish_deltas)(const struct X(backward_item) * bi, int summed) {
+  const struct sdpai_problem *p = &bi->item.plan->problem;
+  const struct sdpai_grads *g = bi->run->grads;
+  const T *sums = bi->part.slope;
+  struct sdpai_segment s = {0};
+  while (sdpai_next_segment(p, bi->item.kv_head, bi->item.first, bi->item.rows, &s)) {
+    T *delta = X(row_at)(bi, bi->run->shared.delta, s.head, s.row);
+    const T *dlse = X(at)(g->grad_lse, bi->item.batch * p->lse.batch + s.head * p->lse.head);
+    for (int64_t r = 0; r < sdpai_live_rows(&s, bi->item.query_len); r++) {
+      if (summed || !isfinite(delta[r])) delta[r] = sums[s.lane + r];
+      if (dlse) delta[r] -= dlse[(s.row + r) * p->lse.row];
+    }
+  }
+}
+
+/* Delta of a chunk's rows: sum_j p_ij dP_ij - dlse_i. An output that was rounded to 16 bits is not near
+ * enough to the sum, and of one that is not finite the sum may be NaN. */
+static void X(delta_work)(void *arg, int64_t number, int64_t slot_number) {
+  const struct X(backward) *run = arg;
+  const struct sdpai_tiled_plan *t = &run->plan->tiled;
+  const int rounded = run->plan->problem.types.output != run->plan->problem.types.compute;
+  struct X(backward_slot) slot;
+  X(carve_backward)(run, slot_number, &slot);
+  X(start_chunk)(run, number / t->items, number % t->items, X(USE_DELTA), &slot);
+  if (rounded || !X(dot_outputs)(&slot.item)) {
+    X(start_backward_panels)(&slot.item);
+    X(sum_delta)(&slot.item);
+  }
+  X(finish_deltas)(&slot.item, rounded);
 }
 
 /* All chunks of a kv head. */
@@ -104,6 +117,7 @@ static void X(head_work)(void *arg, int64_t head, int64_t slot_number) {
   const struct sdpai_tiled_backward_part total = slot.backward.total, part = slot.backward.part;
   for (int64_t chunk = 0; chunk < t->items; chunk++) {
     X(start_chunk)(run, head, chunk, X(USE_GRADIENTS), &slot);
+    X(start_backward_panels)(&slot.item);
     for (int64_t g = 0; g < t->splits; g++) {
       slot.item.part = g == 0 ? total : part;
       X(run_backward_group)(&slot.item, chunk, g, slot_number);
@@ -121,6 +135,7 @@ static void X(group_work)(void *arg, int64_t number, int64_t slot_number) {
   struct X(backward_slot) slot;
   X(carve_backward)(run, slot_number, &slot);
   X(start_chunk)(run, head, run->chunk, X(USE_GRADIENTS), &slot);
+  X(start_backward_panels)(&slot.item);
   slot.item.part = X(backward_part)(run, number);
   X(run_backward_group)(&slot.item, run->chunk, number % groups, head);
 }
@@ -133,10 +148,7 @@ static void X(join_work)(void *arg, int64_t number, int64_t slot_number) {
   struct X(backward_slot) slot;
   X(carve_backward)(run, slot_number, &slot);
   struct X(backward_item) *bi = &slot.item;
-  const struct tiled_index at = {.batch = head / run->plan->problem.kv_heads,
-                                 .kv_head = head % run->plan->problem.kv_heads,
-                                 .item = run->chunk};
-  X(start_backward_item)(run, &slot.scratch, &slot.backward, &at, X(USE_GRADIENTS), bi);
+  X(start_chunk)(run, head, run->chunk, X(USE_GRADIENTS), &slot);
   if (index * t->width >= bi->item.rows) return;
   X(fill)(t->width, 1, slot.backward.ones, 1);
   const struct sdpai_tiled_backward_part total = X(backward_part)(run, head * t->splits);
@@ -187,7 +199,6 @@ static int X(run_backward)(const struct sdpa_plan *plan, const struct sdpai_args
   const struct sdpai_tiled_plan *t = &plan->tiled;
   const int64_t heads = sdpai_saturating_mul(p->batch, p->kv_heads);
   struct X(backward) run = {.plan = plan, .args = args, .grads = grads, .slots = workspace};
-  if (sdpai_drops(p)) sdpai_dropout_start(p, args, &run.dropout);
   run.parts = run.slots + t->slots * t->slot_bytes;
   struct sdpai_arena arena = {.base = run.parts};
   if (t->split_items) arena.base += heads * t->splits * t->part_bytes;

@@ -144,11 +144,10 @@ static void X(finish_backward_panel)(const struct X(backward_item) * bi, int64_t
   const int64_t rows = sdpai_min(item->plan->tiled.width, item->rows - at);
   const int64_t width = (rows + lanes - 1) / lanes * lanes;
   T *dq = X(out_at)(total->query, at * dim);
-  const T *sinks = item->args->sinks, *deltas = shared->delta;
+  const T *sinks = item->args->sinks;
   if (dim > 0) item->kernels->row_scale(width * dim, dq, (T)p->scale);
   struct sdpai_segment s = {0};
   while (sdpai_next_segment(p, item->kv_head, item->first + at, rows, &s)) {
-    const int64_t head = item->batch * p->query_heads + s.head;
     const int64_t lse_at = item->batch * p->lse.batch + s.head * p->lse.head;
     if (grads->grad_query && dim > 0) X(unpack_rows)
     (item, s.rows, dim, dq + s.lane, width, (T *)bi->scratch->ones + s.lane, p->types.query,
@@ -157,15 +156,16 @@ static void X(finish_backward_panel)(const struct X(backward_item) * bi, int64_t
                       s.row * p->grad_query.row),
      &p->grad_query);
     for (int64_t r = 0; r < s.rows; r++) {
-      const int64_t to = head * p->query_len + s.row + r, lane = at + s.lane + r;
-      const int alive = s.row + r < item->query_len && ((const T *)total->alive)[lane] > 0;
-      if (grads->grad_slopes) ((T *)shared->row_slopes)[to] = -((const T *)total->slope)[lane];
+      const int64_t row = s.row + r, lane = at + s.lane + r;
+      const int alive = row < item->query_len && ((const T *)total->alive)[lane] > 0;
+      if (grads->grad_slopes)
+        *X(row_at)(bi, shared->row_slopes, s.head, row) = -((const T *)total->slope)[lane];
       if (!grads->grad_sinks) continue;
-      T *sink = (T *)shared->row_sinks + to;
-      *sink = 0;
-      if (alive)
-        *sink = -EXP(sinks[s.head] - *X(at)(grads->lse, lse_at + (s.row + r) * p->lse.row)) *
-                deltas[to];
+      T sink = 0;
+      if (alive && sinks[s.head] != -(T)INFINITY)
+        sink = -EXP(sinks[s.head] - *X(at)(grads->lse, lse_at + row * p->lse.row)) *
+               *X(row_at)(bi, shared->delta, s.head, row);
+      *X(row_at)(bi, shared->row_sinks, s.head, row) = sink;
     }
   }
 }

@@ -44,25 +44,6 @@ static void X(add_query_lanes)(const struct X(backward_item) * bi, int64_t width
   }
 }
 
-/* scratch->kept of the tile. */
-static const uint32_t *X(kept_words)(const struct X(backward_item) * bi,
-                                     const struct X(panel) * panel, struct sdpai_interval keys) {
-  const struct sdpai_problem *p = &bi->item.plan->problem;
-  uint32_t *kept = bi->scratch->kept;
-  if (!kept) return NULL;
-  struct sdpai_segment s = {0};
-  while (sdpai_next_segment(p, bi->item.kv_head, panel->first, panel->rows, &s)) {
-    const struct sdpai_dropout_state head =
-        sdpai_dropout_head(&bi->run->dropout, bi->item.batch, s.head);
-    for (int64_t r = 0; r < sdpai_live_rows(&s, bi->item.query_len); r++) {
-      const struct sdpai_dropout_state row = sdpai_dropout_row(&bi->run->dropout, &head, s.row + r);
-      sdpai_dropout_words(bi->item.plan->kernels, &bi->run->dropout, &row, keys.begin,
-                          keys.end - keys.begin, panel->width, kept + s.lane + r);
-    }
-  }
-  return kept;
-}
-
 /* Marks lanes with a score above -inf; tainted keys are the pairs' to mark. */
 static void X(mark_alive)(const struct X(backward_item) * bi, const struct X(backward_panel) * bp,
                           const struct X(backward_tile) * tile, T *alive) {
@@ -155,8 +136,8 @@ static int X(run_backward_tile)(const struct X(backward_item) * bi, int64_t inde
   X(backward_weights)(bi, bp, &tile, alive, &rules);
   T *w = item->scratch->scores, *g = bi->scratch->gradients;
   X(backward_products)(item, width, n, p->value_dim, bp->grad_output, tile.value, NULL, g);
-  const uint32_t *kept = X(kept_words)(bi, &bp->lanes, keys);
-  const T factor = (T)bi->run->dropout.factor;
+  const uint32_t *kept = bp->lanes.draws ? X(keep_lanes)(item, &bp->lanes, keys) : NULL;
+  const T factor = kept ? (T)item->dropout.factor : 1;
   if (bi->use == X(USE_DELTA)) {
     item->kernels->tile_dot(n, width, w, g, kept, factor, (T *)bi->part.slope + at);
   } else {
@@ -165,7 +146,7 @@ static int X(run_backward_tile)(const struct X(backward_item) * bi, int64_t inde
   if (bi->use == X(USE_GRADIENTS)) X(add_gradients)(bi, bp, &tile, at);
   T *sums = bi->scratch->bias_sums;
   for (int64_t t = 0; bi->use == X(USE_BIAS) && t < n; t++) {
-    T *to = sums + (tile.given.at + t) * width;
+    T *to = sums + (tile.given.at + t) * item->plan->tiled.width;
     for (int64_t i = 0; i < width; i++) to[i] += g[t * width + i];
   }
   X(add_tainted_pairs)(bi, index, &tile, &rules);
