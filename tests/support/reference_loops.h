@@ -75,7 +75,7 @@ static void REAL_NAME(row_compute)(const struct row_case *c, struct REAL_NAME(ro
   for (int64_t d = 0; d < c->problem->value_dim; d++) {
     REAL sum = r->is_nan ? (REAL)NAN : 0;
     for (int64_t j = 0; j < c->keys && !r->is_empty; j++) {
-      if (c->allowed[j]) sum += r->weight[j] * (REAL)row_value(c, j, d);
+      if (c->allowed[j]) sum += r->weight[j] * (REAL)row_factor(c, j) * (REAL)row_value(c, j, d);
     }
     r->output[d] = sum;
   }
