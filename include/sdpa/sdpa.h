@@ -278,6 +278,7 @@ enum {
   SDPA_KEY_LENS = 1 << 7,   /* args.key_lens */
   SDPA_QUERY_LENS = 1 << 8, /* args.query_lens */
   SDPA_OFFSETS = 1 << 9,    /* args.offsets; only with SDPA_ALIGN_OFFSET, else SDPA_ERROR_VALUE */
+  SDPA_DROPOUT = 1 << 10,   /* dropout holds, see DROPOUT. Since 0.4 */
   SDPA_WEIGHTS = 1 << 16,   /* args.weights, an output */
   SDPA_LSE = 1 << 17,       /* args.lse, an output */
   SDPA_SCORES = 1 << 18,    /* args.scores, an output, at the stage of score_stage */
@@ -345,6 +346,12 @@ typedef struct sdpa_problem {
   sdpa_strides mask, bias;      /* [batch, query_heads, query_len, key_len] */
   sdpa_strides weights, scores; /* [batch, query_heads, query_len, key_len] */
   sdpa_strides lse;             /* [batch, query_heads, query_len]; col must be 0 */
+  /* Since 0.4: */
+  double dropout; /* with SDPA_DROPOUT: the probability, from 0 and below 1; else 0 */
+  sdpa_strides grad_query, grad_key,
+      grad_value;           /* of a backward plan: shapes of query, key, value */
+  sdpa_strides grad_output; /* likewise, an input: shape of output */
+  sdpa_strides grad_bias;   /* likewise: shape of bias; see sdpa_backward() */
 } sdpa_problem;
 /* Strides have no default: sdpa_problem_layout() or the caller fills them. Those of a tensor
  * that is not declared are ignored. An output's stride must not be 0 along a dimension longer
@@ -426,6 +433,10 @@ typedef struct sdpa_args {
   const int64_t *offsets;    /* [batch], any sign */
   void *weights, *scores;    /* outputs, compute type; an excluded weight is exactly 0 */
   void *lse;                 /* output, compute type */
+  /* Since 0.4, with SDPA_DROPOUT, else 0: */
+  uint64_t dropout_seed, dropout_offset; /* any numbers */
+  int64_t dropout_batch, dropout_head; /* from 0: what this call's first batch entry, query head, */
+  int64_t dropout_query, dropout_key;  /* query and key are in the whole that it is a part of */
 } sdpa_args;
 
 /* As sdpa_problem_init(). */
@@ -552,6 +563,37 @@ SDPA_API sdpa_status sdpa_args_check(const sdpa_plan *plan, const sdpa_args *arg
 SDPA_API sdpa_status sdpa_merge(const sdpa_problem *problem, const sdpa_options *options,
                                 void *output, void *lse, const void *part_output,
                                 const void *part_lse);
+
+/* ---- BACKWARD ---------------------------------------------------------------------------- */
+
+/* Gradients: in, the results of the forward pass and what came back for them; out, for the inputs
+ * of sdpa_args. Since 0.4. */
+typedef struct sdpa_grads {
+  uint32_t size;
+  uint32_t reserved0;
+  const void *output, *lse;                 /* as the forward pass wrote them; compute type: lse */
+  const void *grad_output;                  /* output_type */
+  const void *grad_lse;                     /* compute type, strides of lse; NULL: 0 */
+  void *grad_query, *grad_key, *grad_value; /* of the type of their input; NULL: not wanted */
+  void *grad_bias;                          /* bias_type; NULL: not wanted */
+  void *grad_sinks, *grad_alibi_slopes;     /* [query_heads], compute type; NULL: not wanted */
+} sdpa_grads;
+
+/* As sdpa_problem_init(). Since 0.4. */
+SDPA_API sdpa_status sdpa_grads_init(sdpa_grads *grads, size_t size);
+
+/* As sdpa_plan_create(), for sdpa_backward(). Since 0.4. */
+SDPA_API sdpa_status sdpa_plan_create_backward(const sdpa_problem *problem,
+                                               const sdpa_options *options, sdpa_plan **plan);
+
+/* Since 0.4. */
+SDPA_API sdpa_status sdpa_backward(const sdpa_plan *plan, const sdpa_args *args,
+                                   const sdpa_grads *grads, void *workspace, size_t bytes);
+
+/* As sdpa_args_check(), for sdpa_backward(). Since 0.4. */
+SDPA_API sdpa_status sdpa_backward_check(const sdpa_plan *plan, const sdpa_args *args,
+                                         const sdpa_grads *grads, const void *workspace,
+                                         size_t bytes, char *text, size_t text_bytes);
 
 /* ---- SOFTMAX TOOLS ----------------------------------------------------------------------- */
 

@@ -11,14 +11,14 @@
 #include "runtime/checked_math.h"
 #include "runtime/fp_env.h"
 
-sdpa_status sdpa_plan_create(const sdpa_problem *problem, const sdpa_options *options,
-                             sdpa_plan **plan) {
+static sdpa_status create(const sdpa_problem *problem, const sdpa_options *options, int backward,
+                          sdpa_plan **plan) {
   if (!plan) return SDPA_ERROR_NULL;
   *plan = NULL;
   struct sdpa_plan built;
   struct sdpai_fp_env env;
   sdpai_fp_enter(&env);
-  sdpa_status status = sdpai_plan_build(problem, options, &built, NULL);
+  sdpa_status status = sdpai_plan_build(problem, options, backward, &built, NULL);
   sdpai_fp_leave(&env);
   if (status != SDPA_OK) return status;
   sdpa_plan *made = sdpai_alloc(&built.options.allocator, sizeof *made, SDPAI_ARENA_ALIGNMENT);
@@ -26,6 +26,16 @@ sdpa_status sdpa_plan_create(const sdpa_problem *problem, const sdpa_options *op
   *made = built;
   *plan = made;
   return SDPA_OK;
+}
+
+sdpa_status sdpa_plan_create(const sdpa_problem *problem, const sdpa_options *options,
+                             sdpa_plan **plan) {
+  return create(problem, options, 0, plan);
+}
+
+sdpa_status sdpa_plan_create_backward(const sdpa_problem *problem, const sdpa_options *options,
+                                      sdpa_plan **plan) {
+  return create(problem, options, 1, plan);
 }
 
 void sdpa_plan_destroy(sdpa_plan *plan) {

@@ -8,22 +8,32 @@
 #include "runtime/arena.h"
 #include "runtime/checked_math.h"
 
-sdpa_status sdpai_plan_build(const sdpa_problem *problem, const sdpa_options *options,
+sdpa_status sdpai_plan_build(const sdpa_problem *problem, const sdpa_options *options, int backward,
                              struct sdpa_plan *plan, struct sdpai_report *report) {
-  sdpa_status status = sdpai_problem_read(problem, &plan->problem, report);
+  plan->backward = backward;
+  sdpa_status status = sdpai_problem_read(problem, backward, &plan->problem, report);
   if (status == SDPA_OK) status = sdpai_options_read(options, &plan->options, report);
   if (status != SDPA_OK) return status;
   plan->kernels = sdpai_kernels_select(plan->options.isa);
   status = sdpai_engine_choose(plan, report);
   if (status != SDPA_OK) return status;
-  return plan->engine->layout(plan, report);
+  return backward ? plan->engine->backward_layout(plan, report)
+                  : plan->engine->layout(plan, report);
 }
 
-sdpa_status sdpai_plan_check(const struct sdpa_plan *plan, const sdpa_args *args,
-                             const void *workspace, size_t bytes, struct sdpai_args *checked,
-                             struct sdpai_report *report) {
-  sdpa_status status = sdpai_args_read(&plan->problem, args, checked, report);
-  if (status != SDPA_OK || !workspace) return status;
+static sdpa_status check_kind(const struct sdpa_plan *plan, int backward,
+                              struct sdpai_report *report) {
+  if (plan->backward == backward) return SDPA_OK;
+  return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
+                    "plan is one of %s(); expected one of %s() for the %s pass",
+                    plan->backward ? "sdpa_plan_create_backward" : "sdpa_plan_create",
+                    backward ? "sdpa_plan_create_backward" : "sdpa_plan_create",
+                    backward ? "backward" : "forward");
+}
+
+static sdpa_status check_workspace(const struct sdpa_plan *plan, const void *workspace,
+                                   size_t bytes, struct sdpai_report *report) {
+  if (!workspace) return SDPA_OK;
   if (bytes < plan->workspace)
     return sdpai_fail(report, SDPA_ERROR_WORKSPACE,
                       "bytes is %zu; expected at least %zu, what sdpa_plan_workspace() tells",
@@ -33,6 +43,27 @@ sdpa_status sdpai_plan_check(const struct sdpa_plan *plan, const sdpa_args *args
                       "workspace is %p; expected a multiple of %d bytes", workspace,
                       SDPAI_ARENA_ALIGNMENT);
   return SDPA_OK;
+}
+
+sdpa_status sdpai_plan_check(const struct sdpa_plan *plan, const sdpa_args *args,
+                             const void *workspace, size_t bytes, struct sdpai_args *checked,
+                             struct sdpai_report *report) {
+  sdpa_status status = check_kind(plan, 0, report);
+  if (status == SDPA_OK) status = sdpai_args_read(&plan->problem, 0, args, checked, report);
+  if (status == SDPA_OK) status = check_workspace(plan, workspace, bytes, report);
+  return status;
+}
+
+sdpa_status sdpai_plan_check_backward(const struct sdpa_plan *plan, const sdpa_args *args,
+                                      const sdpa_grads *grads, const void *workspace, size_t bytes,
+                                      struct sdpai_args *checked_args,
+                                      struct sdpai_grads *checked_grads,
+                                      struct sdpai_report *report) {
+  sdpa_status status = check_kind(plan, 1, report);
+  if (status == SDPA_OK) status = sdpai_args_read(&plan->problem, 1, args, checked_args, report);
+  if (status == SDPA_OK) status = sdpai_grads_read(&plan->problem, grads, checked_grads, report);
+  if (status == SDPA_OK) status = check_workspace(plan, workspace, bytes, report);
+  return status;
 }
 
 /* Sum of `rows` numbers from `first` to `last` in steps of -1, 0 or 1. */

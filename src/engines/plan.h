@@ -46,6 +46,7 @@ struct sdpai_tiled_plan {
 struct sdpa_plan {
   struct sdpai_problem problem;
   struct sdpai_options options;
+  int backward; /* for sdpa_backward(): no other entry runs it */
   const struct sdpai_engine *engine;
   const struct sdpai_kernels *kernels;
   int64_t block_rows; /* query rows whose scores are held at once */
@@ -54,14 +55,22 @@ struct sdpa_plan {
   size_t workspace; /* bytes at SDPAI_ARENA_ALIGNMENT */
 };
 
-/* Checks, chooses and measures. On an error *plan is unspecified. */
-sdpa_status sdpai_plan_build(const sdpa_problem *problem, const sdpa_options *options,
+/* Checks, chooses and measures; `backward`: for sdpa_backward(). On an error *plan is unspecified.
+ */
+sdpa_status sdpai_plan_build(const sdpa_problem *problem, const sdpa_options *options, int backward,
                              struct sdpa_plan *plan, struct sdpai_report *report);
 
 /* Checks the args against the plan, and the workspace unless it is NULL. */
 sdpa_status sdpai_plan_check(const struct sdpa_plan *plan, const sdpa_args *args,
                              const void *workspace, size_t bytes, struct sdpai_args *checked,
                              struct sdpai_report *report);
+
+/* The same for sdpa_backward(). */
+sdpa_status sdpai_plan_check_backward(const struct sdpa_plan *plan, const sdpa_args *args,
+                                      const sdpa_grads *grads, const void *workspace, size_t bytes,
+                                      struct sdpai_args *checked_args,
+                                      struct sdpai_grads *checked_grads,
+                                      struct sdpai_report *report);
 
 /* Query-key pairs that causal, window and capacities allow, without lengths, masks and offsets per
  * batch, which a plan does not know. Held at INT64_MAX. */
