@@ -23,6 +23,9 @@
 #include "kernels/kernels.h"
 #include "problem/problem.h"
 
+/* Keys of a row whose draws are made at a time. */
+enum { SDPAI_DROP_KEYS = 256 };
+
 /* Where in the chain: after offset, head or query. */
 struct sdpai_dropout_state {
   uint32_t s[4];

@@ -25,8 +25,6 @@ static sdpa_status applicable(const struct sdpai_engine *engine, const struct sd
     return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
                       "engine %s has no backward pass in this version; expected another",
                       engine->name);
-  if (plan->problem.features & SDPA_DROPOUT)
-    return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED, "engine %s has no dropout", engine->name);
   return engine->applicable(plan, report);
 }
 

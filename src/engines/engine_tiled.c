@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engines/dropout.h"
 #include "engines/engine.h"
 #include "engines/narrow_row.h"
 #include "engines/softmax_row.h"

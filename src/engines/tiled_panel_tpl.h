@@ -10,12 +10,21 @@
 struct X(panel) {
   int64_t first, rows, width; /* rows in the numbering of tiled_segment.h; width: whole vectors */
   T *query, *output, *m, *l;
-  int64_t *begin, *end;             /* [width] keys of each lane; all keys where no row is live */
-  struct sdpai_interval any, every; /* keys of some live lane; of every live lane */
-  uint16_t *packed_query;           /* for the matrix unit: */
-  uint8_t *unfit_lanes;             /* [width] 1: a number of the lane does not fit it */
-  int64_t unfit;                    /* how many such lanes */
+  int64_t *begin, *end;              /* [width] keys of each lane; all keys where no row is live */
+  struct sdpai_interval any, every;  /* keys of some live lane; of every live lane */
+  struct sdpai_dropout_state *draws; /* [width] of each lane's row, if weights are dropped */
+  uint16_t *packed_query;            /* for the matrix unit: */
+  uint8_t *unfit_lanes;              /* [width] 1: a number of the lane does not fit it */
+  int64_t unfit;                     /* how many such lanes */
 };
+
+/* The states of a segment's rows. */
+static void X(start_draws)(const struct X(item) * item, const struct sdpai_segment *s,
+                           struct sdpai_dropout_state *draws) {
+  const struct sdpai_dropout_state head = sdpai_dropout_head(&item->dropout, item->batch, s->head);
+  for (int64_t r = 0; r < sdpai_live_rows(s, item->query_len); r++)
+    draws[s->lane + r] = sdpai_dropout_row(&item->dropout, &head, s->row + r);
+}
 
 static void X(start_lanes)(const struct X(item) * item, struct X(panel) * panel) {
   const struct sdpai_problem *p = &item->plan->problem;
@@ -31,6 +40,7 @@ static void X(start_lanes)(const struct X(item) * item, struct X(panel) * panel)
   sdpai_mask_view(p, item->args, item->batch, item->kv_head * p->group, &view);
   struct sdpai_segment s = {0};
   while (sdpai_next_segment(p, item->kv_head, panel->first, panel->rows, &s)) {
+    if (panel->draws) X(start_draws)(item, &s, panel->draws);
     for (int64_t r = 0; r < sdpai_live_rows(&s, item->query_len); r++) {
       const struct sdpai_interval own = sdpai_mask_interval(&view, s.row + r);
       panel->begin[s.lane + r] = own.begin;
@@ -172,6 +182,23 @@ static void X(pack_bias)(const struct X(item) * item, int64_t rows, int64_t keys
      copy + i * SDPAI_TILE_KEYS);
     item->kernels->tile_pack(count, keys, copy, SDPAI_TILE_KEYS, 1, 1, width, tile + r);
   }
+}
+
+/* Weights that lanes drop become 0. */
+static void X(drop_lanes)(const struct X(item) * item, const struct X(panel) * panel,
+                          struct sdpai_interval keys) {
+  const int64_t n = keys.end - keys.begin, width = panel->width;
+  uint32_t *words = item->scratch->kept_words;
+  T *s = item->scratch->scores;
+  memset(words, 0, (size_t)((n + 31) / 32 * width) * sizeof *words);
+  struct sdpai_segment at = {0};
+  while (sdpai_next_segment(&item->plan->problem, item->kv_head, panel->first, panel->rows, &at))
+    for (int64_t r = at.lane; r < at.lane + sdpai_live_rows(&at, item->query_len); r++)
+      sdpai_dropout_words(item->plan->kernels, &item->dropout, &panel->draws[r], keys.begin, n,
+                          width, words + r);
+  for (int64_t j = 0; j < n; j++)
+    for (int64_t i = 0; i < width; i++)
+      if (!(words[j / 32 * width + i] >> (j % 32) & 1)) s[j * width + i] = 0;
 }
 
 /* Bias of the tile in lanes, slopes and distances: what tile_rules needs beside words. */

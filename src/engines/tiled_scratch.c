@@ -42,6 +42,9 @@ static void carve_lanes(const struct sdpa_plan *plan, struct sdpai_arena *arena,
   s->begin = take(arena, lanes, t->panels, t->width, 1, sizeof *s->begin);
   s->end = take(arena, lanes, t->panels, t->width, 1, sizeof *s->end);
   s->words = take(arena, lanes && masked, SDPAI_TILE_WORDS, t->width, 1, sizeof *s->words);
+  const int drops = lanes && sdpai_drops(p);
+  s->kept_words = take(arena, drops, SDPAI_TILE_WORDS, t->width, 1, sizeof *s->kept_words);
+  s->draws = take(arena, drops, t->panels, t->width, 1, sizeof *s->draws);
   s->bias = take(arena, lanes && (p->features & SDPA_BIAS), SDPAI_TILE_KEYS, t->width, 1, element);
   const int64_t lanes_a_vector =
       p->types.compute == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
