@@ -65,7 +65,8 @@ class Sdpa:
             inputs.shape, self._threads, _addresses(tensors) | _addresses(results)
         )
         self._library.raise_for(forward.call())
-        gradients = {f"grad_{name}": _full_of_nan(tensors[name]) for name in ("query", "key", "value")}
+        inputs_of = ("query", "key", "value")
+        gradients = {f"grad_{name}": _full_of_nan(tensors[name]) for name in inputs_of}
         given = results | {"grad_output": inputs.grad_output}
         plan = self._library.plan(
             inputs.shape, self._threads, _addresses(tensors), _addresses(given | gradients)
