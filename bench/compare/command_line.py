@@ -69,7 +69,7 @@ def _parser():
         "--json",
         type=Path,
         metavar="FILE",
-        help="the record (default build/compare.json; with --bf16 build/compare-bf16.json and so on)",
+        help="the record (default build/compare.json; build/compare-KIND.json with --KIND)",
     )
     add("--list", action="store_true", help="print the shapes and exit")
     of_two = parser.add_mutually_exclusive_group().add_argument

@@ -91,6 +91,7 @@ def verify(inputs, gradients, engine):
             rows += error.size // shape.dim
             # NaN is farther off than any number; an exact 0 may be met exactly.
             worst = max(worst, float(np.nan_to_num(error, nan=np.inf).max()))
-            share = np.divide(error, allowed, out=np.where(error == 0, 0, np.inf), where=allowed > 0)
+            share = np.where(error == 0, 0, np.inf)
+            np.divide(error, allowed, out=share, where=allowed > 0)
             of_bound = max(of_bound, float(np.nan_to_num(share, nan=np.inf).max()))
     return {"rows": rows, "max_error": worst, "of_bound": of_bound, "right": of_bound <= 1}

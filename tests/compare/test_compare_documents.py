@@ -129,7 +129,8 @@ class Documents(unittest.TestCase):
         for one in content["results"]:
             one["problem"] = "f32:h8:q512:k512:d64:causal-tl:bwd"
         self.assertEqual(self.publish(content).returncode, 0)
-        before, after = self.manual.read_text(encoding="utf-8").split("<!-- compare-backward -->\n")
+        text = self.manual.read_text(encoding="utf-8")
+        before, after = text.split("<!-- compare-backward -->\n")
         self.assertIn("old", before)
         self.assertIn("| 8 heads, n = 512, d = 64, causal | 2 ms | 150.0 | 1.50 × |", after)
         self.assertNotIn("old", after)

@@ -22,7 +22,7 @@ SMALL = shapes.Shape("test", 5, 7, 3, query_heads=4, kv_heads=2, batch=2, backwa
 
 
 def loss(given, query, key, value):
-    """Sum of output and its gradient, number by number, in double: its gradients are what is asked."""
+    """The output times its gradient, summed, in double: its gradients are what is asked for."""
     group, total = given.shape.group_size, 0.0
     for batch in range(given.shape.batch):
         for head in range(given.shape.query_heads):
