@@ -41,6 +41,9 @@ static void carve_lanes(const struct sdpa_plan *plan, struct sdpai_arena *arena,
   s->begin = sdpai_take(arena, lanes, t->panels, t->width, 1, sizeof *s->begin);
   s->end = sdpai_take(arena, lanes, t->panels, t->width, 1, sizeof *s->end);
   s->words = sdpai_take(arena, lanes && masked, SDPAI_TILE_WORDS, t->width, 1, sizeof *s->words);
+  const int drops = lanes && sdpai_drops(p);
+  s->kept_words = sdpai_take(arena, drops, SDPAI_TILE_WORDS, t->width, 1, sizeof *s->kept_words);
+  s->draws = sdpai_take(arena, drops, t->panels, t->width, 1, sizeof *s->draws);
   s->bias =
       sdpai_take(arena, lanes && (p->features & SDPA_BIAS), SDPAI_TILE_KEYS, t->width, 1, element);
   const int64_t lanes_a_vector = sdpai_plan_lanes(plan);
