@@ -189,16 +189,13 @@ static void X(drop_lanes)(const struct X(item) * item, const struct X(panel) * p
                           struct sdpai_interval keys) {
   const int64_t n = keys.end - keys.begin, width = panel->width;
   uint32_t *words = item->scratch->kept_words;
-  T *s = item->scratch->scores;
   memset(words, 0, (size_t)((n + 31) / 32 * width) * sizeof *words);
   struct sdpai_segment at = {0};
   while (sdpai_next_segment(&item->plan->problem, item->kv_head, panel->first, panel->rows, &at))
     for (int64_t r = at.lane; r < at.lane + sdpai_live_rows(&at, item->query_len); r++)
       sdpai_dropout_words(item->plan->kernels, &item->dropout, &panel->draws[r], keys.begin, n,
                           width, words + r);
-  for (int64_t j = 0; j < n; j++)
-    for (int64_t i = 0; i < width; i++)
-      if (!(words[j / 32 * width + i] >> (j % 32) & 1)) s[j * width + i] = 0;
+  item->kernels->tile_keep(n, width, item->scratch->scores, words);
 }
 
 /* Bias of the tile in lanes, slopes and distances: what tile_rules needs beside words. */

@@ -69,6 +69,13 @@
 #define SDPAI_DECLARE_tile_values_3(name, type, real) SDPAI_DECLARE_tile_values(name, real)
 #define SDPAI_DECLARE_mask_words(name, type, real)                                                 \
   void name(int64_t n, const uint8_t *mask, int64_t stride, uint32_t *words);
+#define SDPAI_DECLARE_row_keep(name, type, real)                                                   \
+  void name(int64_t n, real *x, const uint32_t *words);
+#define SDPAI_DECLARE_tile_keep(name, type, real)                                                  \
+  void name(int64_t keys, int64_t width, real *s, const uint32_t *words);
+#define SDPAI_DECLARE_dropout_words(name, type, real)                                              \
+  void name(int64_t n, const uint32_t state[4], uint64_t first, uint32_t threshold,                \
+            int64_t stride, uint32_t *words);
 
 #define SDPAI_DECLARE_row_load(name, type, real)  void name(int64_t n, const real *x, float *out);
 #define SDPAI_DECLARE_row_store(name, type, real) void name(int64_t n, const float *x, real *out);
