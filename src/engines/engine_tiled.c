@@ -13,6 +13,7 @@
 #include "engines/engine.h"
 #include "engines/narrow_row.h"
 #include "engines/softmax_row.h"
+#include "engines/tiled_backward.h"
 #include "engines/tiled_describe.h"
 #include "engines/tiled_scratch.h"
 #include "engines/tiled_segment.h"
@@ -80,6 +81,12 @@ static struct sdpai_part part_at(const struct tiled_run *run, int64_t number) {
 #include "engines/tiled_lanes_tpl.h"
 #include "engines/tiled_run_tpl.h"
 #include "engines/tiled_small_tpl.h"
+#include "engines/tiled_backward_panel_tpl.h"
+#include "engines/tiled_backward_pair_tpl.h"
+#include "engines/tiled_backward_tile_tpl.h"
+#include "engines/tiled_backward_sums_tpl.h"
+#include "engines/tiled_backward_bias_tpl.h"
+#include "engines/tiled_backward_run_tpl.h"
 #undef T
 #undef X
 #undef FIELD
@@ -106,6 +113,12 @@ static struct sdpai_part part_at(const struct tiled_run *run, int64_t number) {
 #include "engines/tiled_lanes_tpl.h"
 #include "engines/tiled_run_tpl.h"
 #include "engines/tiled_small_tpl.h"
+#include "engines/tiled_backward_panel_tpl.h"
+#include "engines/tiled_backward_pair_tpl.h"
+#include "engines/tiled_backward_tile_tpl.h"
+#include "engines/tiled_backward_sums_tpl.h"
+#include "engines/tiled_backward_bias_tpl.h"
+#include "engines/tiled_backward_run_tpl.h"
 
 /* Where heads share a mask or bias, they take turns, so that each part of it is read from memory once; else
  * one head after the other, so that its keys and values are. */
@@ -199,6 +212,14 @@ static sdpa_status tiled_run(const struct sdpa_plan *plan, const struct sdpai_ar
   return failed ? SDPA_ERROR_CALLBACK : SDPA_OK;
 }
 
+static sdpa_status tiled_backward_run(const struct sdpa_plan *plan, const struct sdpai_args *args,
+                                      const struct sdpai_grads *grads, void *workspace) {
+  const int failed = plan->problem.types.compute == SDPA_F32
+                         ? run_backward_f32(plan, args, grads, workspace)
+                         : run_backward_f64(plan, args, grads, workspace);
+  return failed ? SDPA_ERROR_CALLBACK : SDPA_OK;
+}
+
 static sdpa_status tiled_applicable(const struct sdpa_plan *plan, struct sdpai_report *report) {
   (void)plan, (void)report;
   return SDPA_OK;
@@ -245,8 +266,7 @@ static void choose_packing(const struct sdpai_problem *p, struct sdpai_tiled_pla
 static void cut_panels(const struct sdpa_plan *plan, int32_t threads, int64_t vectors,
                        int64_t usual, int64_t least, struct sdpai_tiled_plan *t) {
   const struct sdpai_problem *p = &plan->problem;
-  const int64_t lanes =
-      p->types.compute == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
+  const int64_t lanes = sdpai_plan_lanes(plan);
   const int64_t rows = sdpai_saturating_mul(p->group, p->query_len);
   const int64_t heads = sdpai_saturating_mul(p->batch, p->kv_heads);
   const int64_t vector_bytes =
@@ -281,8 +301,7 @@ static void choose_matrix(const struct sdpa_plan *plan, int32_t threads,
 
 static void cut_rows(const struct sdpa_plan *plan, int32_t threads, struct sdpai_tiled_plan *t) {
   const struct sdpai_problem *p = &plan->problem;
-  const int64_t lanes =
-      p->types.compute == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
+  const int64_t lanes = sdpai_plan_lanes(plan);
   t->by_rows = p->query_len <= sdpai_max(1, lanes * 3 / 4);
   choose_packing(p, t);
   if (t->by_rows) {
@@ -353,8 +372,7 @@ static sdpa_status tiled_layout(struct sdpa_plan *plan, struct sdpai_report *rep
   }
   const int64_t work =
       sdpai_saturating_mul(sdpai_plan_pairs(p), sdpai_saturating_add(p->key_dim, p->value_dim));
-  const int64_t lanes =
-      p->types.compute == SDPA_F32 ? plan->kernels->f32.lanes : plan->kernels->f64.lanes;
+  const int64_t lanes = sdpai_plan_lanes(plan);
   if (is_small(p, lanes, work)) {
     t->small = t->by_rows = 1;
     t->item_rows = p->query_len;
@@ -384,5 +402,7 @@ const struct sdpai_engine sdpai_engine_tiled = {
     .second_choice = tiled_second_choice,
     .layout = tiled_layout,
     .run = tiled_run,
+    .backward_layout = sdpai_tiled_backward_layout,
+    .backward_run = tiled_backward_run,
     .describe = sdpai_tiled_describe,
 };

@@ -69,6 +69,16 @@ struct sdpai_tiled_scratch {
   struct sdpai_part part, total; /* of one split, and of those before */
 };
 
+/* a * b * c elements where needed, none where not. */
+void *sdpai_take(struct sdpai_arena *arena, int needed, int64_t a, int64_t b, int64_t c,
+                 size_t element);
+
+/* Queries that one vector of the compute type holds. */
+static inline int64_t sdpai_plan_lanes(const struct sdpa_plan *plan) {
+  return plan->problem.types.compute == SDPA_F32 ? plan->kernels->f32.lanes
+                                                 : plan->kernels->f64.lanes;
+}
+
 /* Lays out slot after slot, then the parts; `scratch` [slots] and `parts` [items * splits] may be
  * NULL, to count. */
 void sdpai_tiled_carve_slot(const struct sdpa_plan *plan, struct sdpai_arena *arena,
