@@ -69,9 +69,10 @@ sdpa_status sdpa_plan_query(const sdpa_plan *plan, sdpa_plan_info *info) {
   const int tiled = plan->engine->id == SDPA_ENGINE_TILED;
   full.precision = plan_precision(plan);
   full.threads = tiled ? plan->tiled.slots : 1;
-  full.key_splits = tiled ? (int32_t)sdpai_min(plan->tiled.splits, INT32_MAX) : 1;
-  full.flops = sdpai_plan_flops(&plan->problem);
-  full.bytes = sdpai_plan_bytes(&plan->problem);
+  full.key_splits =
+      tiled && !plan->backward ? (int32_t)sdpai_min(plan->tiled.splits, INT32_MAX) : 1;
+  full.flops = sdpai_plan_flops(&plan->problem, plan->backward);
+  full.bytes = sdpai_plan_bytes(&plan->problem, plan->backward);
   memcpy(info, &full, size < sizeof full ? size : sizeof full);
   return SDPA_OK;
 }

@@ -40,12 +40,6 @@ struct sdpai_dropout_state sdpai_dropout_row(const struct sdpai_dropout *dropout
 void sdpai_dropout_words(const struct sdpai_kernels *kernels, const struct sdpai_dropout *dropout,
                          const struct sdpai_dropout_state *row, int64_t first, int64_t n,
                          int64_t stride, uint32_t *words) {
-  (void)kernels;
-  struct sdpai_dropout_state block = {{0}};
-  for (int64_t t = 0; t < n; t++) {
-    const int64_t key = dropout->key + first + t;
-    if (t == 0 || key % 4 == 0) block = next(row, (uint64_t)(key / 4));
-    if (t % 32 == 0) words[t / 32 * stride] = 0;
-    words[t / 32 * stride] |= (uint32_t)(block.s[key % 4] >= dropout->threshold) << (t % 32);
-  }
+  kernels->f32.dropout_words(n, row->s, (uint64_t)(dropout->key + first), dropout->threshold,
+                             stride, words);
 }

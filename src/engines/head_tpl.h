@@ -129,8 +129,7 @@ static void X(drop_row)(const struct X(head) * head, int64_t row, int64_t first,
   for (int64_t t = 0; t < n; t += SDPAI_DROP_KEYS) {
     const int64_t part = sdpai_min(n - t, SDPAI_DROP_KEYS);
     sdpai_dropout_words(head->plan->kernels, &head->dropout, &draws, first + t, part, 1, words);
-    for (int64_t u = 0; u < part; u++)
-      if (!(words[u / 32] >> (u % 32) & 1)) x[t + u] = 0;
+    head->kernels->row_keep(part, x + t, words);
   }
 }
 

@@ -201,12 +201,8 @@ static const uint32_t *X(keep_lanes)(const struct X(item) * item, const struct X
 /* Weights that lanes drop become 0. */
 static void X(drop_lanes)(const struct X(item) * item, const struct X(panel) * panel,
                           struct sdpai_interval keys) {
-  const int64_t n = keys.end - keys.begin, width = panel->width;
-  const uint32_t *words = X(keep_lanes)(item, panel, keys);
-  T *s = item->scratch->scores;
-  for (int64_t j = 0; j < n; j++)
-    for (int64_t i = 0; i < width; i++)
-      if (!(words[j / 32 * width + i] >> (j % 32) & 1)) s[j * width + i] = 0;
+  item->kernels->tile_keep(keys.end - keys.begin, panel->width, item->scratch->scores,
+                           X(keep_lanes)(item, panel, keys));
 }
 
 /* Bias of the tile in lanes, slopes and distances: what tile_rules needs beside words. */

@@ -84,6 +84,13 @@
             int64_t ldx, real *sum, int64_t lds);
 #define SDPAI_DECLARE_row_softcap_backward(name, type, real)                                       \
   void name(int64_t n, const real *x, real scale, real softcap, real *g);
+#define SDPAI_DECLARE_row_keep(name, type, real)                                                   \
+  void name(int64_t n, real *x, const uint32_t *words);
+#define SDPAI_DECLARE_tile_keep(name, type, real)                                                  \
+  void name(int64_t keys, int64_t width, real *s, const uint32_t *words);
+#define SDPAI_DECLARE_dropout_words(name, type, real)                                              \
+  void name(int64_t n, const uint32_t state[4], uint64_t first, uint32_t threshold,                \
+            int64_t stride, uint32_t *words);
 
 #define SDPAI_DECLARE_row_load(name, type, real)  void name(int64_t n, const real *x, float *out);
 #define SDPAI_DECLARE_row_store(name, type, real) void name(int64_t n, const float *x, real *out);

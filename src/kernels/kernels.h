@@ -142,6 +142,16 @@ struct sdpai_tile_rules_f64 {
  *
  * mask_words  Bit t of words[0], words[stride], ... is cleared where mask[t] is 0, for t < n; bits
  *             from n on in the last word are cleared.
+ *
+ * row_keep    x[t] becomes +0 where bit t % 32 of words[t / 32] is 0, whatever it held.
+ *
+ * tile_keep   s[j][i] likewise, by bit j % 32 of words[j / 32][i]; `words` is [ceil(keys / 32)][width].
+ *
+ * dropout_words (f32 alone: it has no type)
+ *             Bit t % 32 of words[t / 32 * stride] becomes 1 where draw first + t of a row is at least
+ *             `threshold`, for t < n; bits from n on in the last word become 0. Draw x is word x % 4 of
+ *             the Philox4x32-10 block (philox.h) of counter (lo(x / 4), hi(x / 4), state[2], state[3])
+ *             under the key (state[0], state[1]).
  */
 struct sdpai_kernels_f32 {
   int64_t lanes; /* queries that one vector holds */
@@ -188,6 +198,10 @@ struct sdpai_kernels_f32 {
   void (*tile_sums)(int64_t keys, int64_t rows, int64_t dim, const float *p, int64_t ldp,
                     const float *x, int64_t ldx, float *sum, int64_t lds);
   void (*row_softcap_backward)(int64_t n, const float *x, float scale, float softcap, float *g);
+  void (*row_keep)(int64_t n, float *x, const uint32_t *words);
+  void (*tile_keep)(int64_t keys, int64_t width, float *s, const uint32_t *words);
+  void (*dropout_words)(int64_t n, const uint32_t state[4], uint64_t first, uint32_t threshold,
+                        int64_t stride, uint32_t *words);
 };
 struct sdpai_kernels_f64 {
   int64_t lanes;
@@ -235,6 +249,8 @@ struct sdpai_kernels_f64 {
   void (*tile_sums)(int64_t keys, int64_t rows, int64_t dim, const double *p, int64_t ldp,
                     const double *x, int64_t ldx, double *sum, int64_t lds);
   void (*row_softcap_backward)(int64_t n, const double *x, double scale, double softcap, double *g);
+  void (*row_keep)(int64_t n, double *x, const uint32_t *words);
+  void (*tile_keep)(int64_t keys, int64_t width, double *s, const uint32_t *words);
 };
 
 /* Types that are stored in 16 bits and computed in f32: brain floating point (the upper half of a

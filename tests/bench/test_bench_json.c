@@ -195,13 +195,13 @@ static void an_empty_problem_is_measured_too(void **state) {
 
 static void what_is_not_served_has_a_line_of_its_own(void **state) {
   const struct output *output =
-      run("--threads 1 --seconds 0.1 --problem bf16:q2:k2:d2 --problem f32:q2:k2:d2");
+      run("--threads 1 --seconds 0.1 --problem q=f64,k=bf16:q2:k2:d2 --problem f32:q2:k2:d2");
   (void)state;
   assert_int_equal(output->status, 1);
   assert_int_equal(output->lines, 2);
   assert_int_equal(output->object[0].members, 2);
-  assert_string_equal(string(&output->object[0], "problem"), "bf16:q2:k2:d2");
-  assert_non_null(strstr(string(&output->object[0], "error"), "query_type"));
+  assert_string_equal(string(&output->object[0], "problem"), "q=f64,k=bf16:q2:k2:d2");
+  assert_non_null(strstr(string(&output->object[0], "error"), "key_type"));
   check_keys(&output->object[1], "## Keys of a line", 20);
 }
 
