@@ -19,9 +19,8 @@ enum { LANE_WHOLE, LANE_TAINTED, LANE_DEAD };
 
 /* What a group's tiles add to the rows of a chunk. */
 struct sdpai_tiled_backward_part {
-  void *query; /* [panels][key_dim][width] dQ in lanes, without the scale */
-  void *slope; /* [panels][width] sums of ds |p - j| */
-  void *alive; /* [panels][width] 1: some key is allowed, and its score is not -inf; else 0 */
+  void *query;    /* [panels][key_dim][width] dQ in lanes, without the scale */
+  void *row_sums; /* [panels][width] of ds |p - j|; before delta is known, of p dP */
 };
 
 /* Of one item. */

@@ -41,10 +41,9 @@ static void X(add_pair)(const struct X(backward_item) * bi, const struct X(backw
                                       .bias = pair->has_bias ? &pair->bias : NULL};
   T s = x, one = 1;
   kernels->row_scores(1, &s, &rule);
-  if (s != -(T)INFINITY) ((T *)bi->part.alive)[at] = 1;
   const T w = EXP(s - pair->panel->lse[i]), kept = pair->z * w;
   if (bi->use == X(USE_DELTA)) {
-    ((T *)bi->part.slope)[at] += kept * dp;
+    ((T *)bi->part.row_sums)[at] += kept * dp;
     return;
   }
   const T ds = w * (pair->z * dp - pair->panel->delta[i]);
@@ -52,7 +51,7 @@ static void X(add_pair)(const struct X(backward_item) * bi, const struct X(backw
     ((T *)bi->scratch->bias_sums)[row * bi->item.plan->tiled.width + i] += ds;
     return;
   }
-  if (grads->grad_slopes) ((T *)bi->part.slope)[at] += ds * (T)fabs(pair->distance);
+  if (grads->grad_slopes) ((T *)bi->part.row_sums)[at] += ds * (T)fabs(pair->distance);
   if (p->softcap != 0) kernels->row_softcap_backward(1, &x, (T)p->scale, (T)p->softcap, &one);
   const T du = ds * one;
   if (grads->grad_value)

@@ -69,6 +69,33 @@ static T *X(row_at)(const struct X(backward_item) * bi, void *rows, int64_t head
   return (T *)rows + (bi->item.batch * p->query_heads + head) * p->query_len + row;
 }
 
+/* Whether no key of a row with log-sum-exp `lse` is allowed and has a score that is not -inf. Such a row is semantics rule 10, which shows in its log-sum-exp unless that is the sink's logit. */
+static int X(is_empty_row)(const struct X(backward_item) * bi, int64_t query_head, int64_t row,
+                           T lse) {
+  const struct X(item) *item = &bi->item;
+  const int64_t dim = item->plan->problem.key_dim;
+  struct X(head) head;
+  X(item_head)(item, query_head, &head);
+  if (lse == -(T)INFINITY) return 1;
+  if (!head.sink || !(lse == *head.sink || (isnan(lse) && isnan(*head.sink)))) return 0;
+  const struct sdpai_interval own = sdpai_mask_interval(&head.view, row);
+  T *q = bi->scratch->pair_query, *x = bi->scratch->gradients, scale;
+  X(load_row)
+  (item->plan->kernels, item->plan->problem.types.query, dim,
+   sdpai_at(item->plan->problem.types.query, head.query, row * item->plan->problem.query.row),
+   item->plan->problem.query.col, q);
+  for (int64_t j = own.begin; j < own.end; j += SDPAI_TILE_KEYS) {
+    const struct sdpai_interval part = {j, sdpai_min(own.end, j + SDPAI_TILE_KEYS)};
+    const int64_t n = part.end - part.begin;
+    const struct X(rows) key = dim > 0 ? X(key_rows)(item, part) : (struct X(rows)){NULL, 0};
+    item->kernels->product_nt(1, n, dim, q, dim, key.data, key.ld, x, n);
+    X(score_row)(&head, row, part, part, part, x, &scale);
+    for (int64_t t = 0; t < n; t++)
+      if (scale * x[t] != -(T)INFINITY) return 0;
+  }
+  return 1;
+}
+
 /* One live row into the panel's lane `lane`. */
 static void X(load_backward_row)(const struct X(backward_item) * bi, struct X(backward_panel) * bp,
                                  int64_t lane, int64_t head, int64_t row) {
@@ -77,7 +104,7 @@ static void X(load_backward_row)(const struct X(backward_item) * bi, struct X(ba
   const struct X(sdpai_kernels) *kernels = bi->item.kernels;
   const int64_t b = bi->item.batch, dk = p->key_dim, dv = p->value_dim;
   const T lse = *X(at)(g->lse, b * p->lse.batch + head * p->lse.head + row * p->lse.row);
-  if (lse == -(T)INFINITY) return;
+  if (X(is_empty_row)(bi, head, row, lse)) return;
   T *q = bp->query_rows + lane * dk, *dout = bp->grad_output_rows + lane * dv;
   X(load_row)
   (bi->item.plan->kernels, p->types.query, dk,
@@ -89,7 +116,8 @@ static void X(load_backward_row)(const struct X(backward_item) * bi, struct X(ba
    sdpai_at(p->types.output, g->grad_output,
             b * p->grad_output.batch + head * p->grad_output.head + row * p->grad_output.row),
    p->grad_output.col, dout);
-  const T delta = bi->use == X(USE_DELTA) ? 0 : *X(row_at)(bi, bi->run->shared.delta, head, row);
+  T delta = 0;
+  if (bi->use != X(USE_DELTA)) delta = *X(row_at)(bi, bi->run->shared.delta, head, row);
   bp->lse[lane] = lse;
   bp->delta[lane] = delta;
   if (isfinite(lse) && isfinite(delta) && kernels->row_finite(dk, q) &&

@@ -24,8 +24,7 @@ void sdpai_tiled_backward_carve_part(const struct sdpa_plan *plan, struct sdpai_
   const struct sdpai_problem *p = &plan->problem;
   const struct sdpai_tiled_plan *t = &plan->tiled;
   part->query = sdpai_take(arena, 1, t->panels, p->key_dim, t->width, p->element);
-  part->slope = sdpai_take(arena, 1, t->panels, t->width, 1, p->element);
-  part->alive = sdpai_take(arena, 1, t->panels, t->width, 1, p->element);
+  part->row_sums = sdpai_take(arena, 1, t->panels, t->width, 1, p->element);
 }
 
 /* What forward's functions for panels work in. */

@@ -37,75 +37,66 @@ static void X(start_chunk)(const struct X(backward) * run, int64_t head, int64_t
   X(start_backward_item)(run, &slot->scratch, &slot->backward, &at, use, &slot->item);
 }
 
-/* Sums of p dP over all keys of the chunk's rows into part.slope. */
-static void X(sum_delta)(const struct X(backward_item) * bi) {
-  X(clear_backward_part)(bi);
-  for (int64_t j = 0; j < bi->item.key_len; j += SDPAI_TILE_KEYS) X(run_backward_keys)
-  (bi, (struct sdpai_interval){j, j + SDPAI_TILE_KEYS});
-}
-
-/* dO_i . O_i, which is sum_j p_ij dP_ij. */
+/* dO_i . O_i, which is sum_j p_ij dP_ij (Dao, FlashAttention-2, 2023), with dropout too. */
 static T X(output_dot)(const struct X(backward_item) * bi, int64_t head, int64_t row) {
   const struct sdpai_problem *p = &bi->item.plan->problem;
   const struct sdpai_grads *g = bi->run->grads;
   const int64_t b = bi->item.batch, dim = p->value_dim;
-  const T *o = X(at)(g->output, b * p->output.batch + head * p->output.head + row * p->output.row);
-  const T *dout = X(at)(g->grad_output, b * p->grad_output.batch + head * p->grad_output.head +
-                                            row * p->grad_output.row);
-  T *copy = bi->scratch->pair_output, *other = bi->scratch->value_sums, dot = 0;
+  const int64_t at = b * p->output.batch + head * p->output.head + row * p->output.row;
+  const int64_t grad_at =
+      b * p->grad_output.batch + head * p->grad_output.head + row * p->grad_output.row;
+  T *o = bi->scratch->pair_output, *grad = bi->scratch->value_sums, dot = 0;
   if (dim == 0) return 0;
-  X(gather)(dim, o, p->output.col, copy);
-  X(gather)(dim, dout, p->grad_output.col, other);
-  bi->item.kernels->product_nt(1, 1, dim, copy, dim, other, dim, &dot, 1);
+  X(gather)(dim, X(at)(g->output, at), p->output.col, o);
+  X(gather)(dim, X(at)(g->grad_output, grad_at), p->grad_output.col, grad);
+  bi->item.kernels->product_nt(1, 1, dim, o, dim, grad, dim, &dot, 1);
   return dot;
 }
 
-/* dO_i . O_i of the chunk's rows, to their deltas. Returns whether all are finite. */
-static int X(dot_outputs)(const struct X(backward_item) * bi) {
-  const struct sdpai_problem *p = &bi->item.plan->problem;
-  int finite = 1;
-  struct sdpai_segment s = {0};
-  while (sdpai_next_segment(p, bi->item.kv_head, bi->item.first, bi->item.rows, &s)) {
-    T *delta = X(row_at)(bi, bi->run->shared.delta, s.head, s.row);
-    for (int64_t r = 0; r < sdpai_live_rows(&s, bi->item.query_len); r++) {
-      delta[r] = X(output_dot)(bi, s.head, s.row + r);
-      finite &= isfinite(delta[r]) != 0;
-    }
-  }
-  return finite;
-}
-
-/* Turns the rows' sums of p dP, or those in bi->part where `summed` or where they are not finite, into
- * deltas. */
-static void X(finish_deltas)(const struct X(backward_item) * bi, int summed) {
+/* Delta of a row from sum_j p_ij dP_ij, and what the row adds to dsinks. */
+static void X(start_row)(const struct X(backward_item) * bi, int64_t head, int64_t row, T sum) {
   const struct sdpai_problem *p = &bi->item.plan->problem;
   const struct sdpai_grads *g = bi->run->grads;
-  const T *sums = bi->part.slope;
-  struct sdpai_segment s = {0};
-  while (sdpai_next_segment(p, bi->item.kv_head, bi->item.first, bi->item.rows, &s)) {
-    T *delta = X(row_at)(bi, bi->run->shared.delta, s.head, s.row);
-    const T *dlse = X(at)(g->grad_lse, bi->item.batch * p->lse.batch + s.head * p->lse.head);
-    for (int64_t r = 0; r < sdpai_live_rows(&s, bi->item.query_len); r++) {
-      if (summed || !isfinite(delta[r])) delta[r] = sums[s.lane + r];
-      if (dlse) delta[r] -= dlse[(s.row + r) * p->lse.row];
-    }
-  }
+  const int64_t at = bi->item.batch * p->lse.batch + head * p->lse.head + row * p->lse.row;
+  const T lse = *X(at)(g->lse, at);
+  const T delta = g->grad_lse ? sum - *X(at)(g->grad_lse, at) : sum;
+  *X(row_at)(bi, bi->run->shared.delta, head, row) = delta;
+  if (!g->grad_sinks) return;
+  const T sink = ((const T *)bi->item.args->sinks)[head];
+  const int none = sink == -(T)INFINITY || X(is_empty_row)(bi, head, row, lse);
+  *X(row_at)(bi, bi->run->shared.row_sinks, head, row) = none ? 0 : -EXP(sink - lse) * delta;
 }
 
-/* Delta of a chunk's rows: sum_j p_ij dP_ij - dlse_i. An output that was rounded to 16 bits is not near
- * enough to the sum, and of one that is not finite the sum may be NaN. */
+/* Sums of p dP over all keys of the chunk's rows into bi->part. */
+static const T *X(sum_products)(struct X(backward_item) * bi) {
+  X(start_backward_panels)(bi);
+  X(clear_backward_part)(bi);
+  for (int64_t j = 0; j < bi->item.key_len; j += SDPAI_TILE_KEYS) X(run_backward_keys)
+  (bi, (struct sdpai_interval){j, j + SDPAI_TILE_KEYS});
+  return bi->part.row_sums;
+}
+
+/* The live rows of a chunk. dO . O serves where O is as it was computed: from one that was rounded to 16
+ * bits sum_j ds_ij would not be 0, and what is left over would pull every step of a training in one
+ * direction, that of the mean key; there the sum is formed anew. */
 static void X(delta_work)(void *arg, int64_t number, int64_t slot_number) {
   const struct X(backward) *run = arg;
+  const struct sdpai_problem *p = &run->plan->problem;
   const struct sdpai_tiled_plan *t = &run->plan->tiled;
-  const int rounded = run->plan->problem.types.output != run->plan->problem.types.compute;
   struct X(backward_slot) slot;
   X(carve_backward)(run, slot_number, &slot);
   X(start_chunk)(run, number / t->items, number % t->items, X(USE_DELTA), &slot);
-  if (rounded || !X(dot_outputs)(&slot.item)) {
-    X(start_backward_panels)(&slot.item);
-    X(sum_delta)(&slot.item);
+  struct X(backward_item) *bi = &slot.item;
+  const T *sums = p->types.output != p->types.compute ? X(sum_products)(bi) : NULL;
+  struct sdpai_segment s = {0};
+  while (sdpai_next_segment(p, bi->item.kv_head, bi->item.first, bi->item.rows, &s)) {
+    const int64_t live = sdpai_live_rows(&s, bi->item.query_len);
+    for (int64_t r = 0; r < live; r++) X(start_row)
+    (bi, s.head, s.row + r, sums ? sums[s.lane + r] : X(output_dot)(bi, s.head, s.row + r));
+    if (!run->grads->grad_sinks) continue;
+    T *row_sinks = X(row_at)(bi, run->shared.row_sinks, s.head, s.row);
+    X(fill)(s.rows - live, 0, row_sinks + live, 1);
   }
-  X(finish_deltas)(&slot.item, rounded);
 }
 
 /* All chunks of a kv head. */

@@ -101,8 +101,7 @@ static void X(clear_backward_part)(const struct X(backward_item) * bi) {
   const struct sdpai_tiled_plan *t = &bi->item.plan->tiled;
   const int64_t rows = t->panels * t->width, dim = bi->item.plan->problem.key_dim;
   if (dim > 0) memset(bi->part.query, 0, (size_t)(rows * dim) * sizeof(T));
-  X(fill)(rows, 0, bi->part.slope, 1);
-  X(fill)(rows, 0, bi->part.alive, 1);
+  X(fill)(rows, 0, bi->part.row_sums, 1);
 }
 
 /* A group's tiles, in the order of their keys, through the chunk into bi->part. */
@@ -126,46 +125,33 @@ static void X(join_backward_part)(const struct X(backward_item) * bi, int64_t in
                                   const struct sdpai_tiled_backward_part *part) {
   const struct sdpai_problem *p = &bi->item.plan->problem;
   const int64_t width = bi->item.plan->tiled.width, at = index * width, dim = p->key_dim;
-  X(add_row)(width, 1, (const T *)part->slope + at, (T *)total->slope + at, 1);
-  X(add_row)(width, 1, (const T *)part->alive + at, (T *)total->alive + at, 1);
+  X(add_row)(width, 1, (const T *)part->row_sums + at, (T *)total->row_sums + at, 1);
   if (dim > 0)
     X(add_row)(width * dim, 1, (const T *)part->query + at * dim, (T *)total->query + at * dim, 1);
 }
 
-/* The sums of a panel's rows over all keys to dQ, and to what the rows add to dsinks and dslopes. */
+/* The sums of a panel's rows over all keys to dQ, and to what the rows add to dslopes. */
 static void X(finish_backward_panel)(const struct X(backward_item) * bi, int64_t index,
                                      const struct sdpai_tiled_backward_part *total) {
   const struct X(item) *item = &bi->item;
   const struct sdpai_problem *p = &item->plan->problem;
   const struct sdpai_grads *grads = bi->run->grads;
-  const struct sdpai_tiled_backward_shared *shared = &bi->run->shared;
   const int64_t at = index * item->plan->tiled.width, dim = p->key_dim,
                 lanes = item->kernels->lanes;
   const int64_t rows = sdpai_min(item->plan->tiled.width, item->rows - at);
   const int64_t width = (rows + lanes - 1) / lanes * lanes;
   T *dq = X(out_at)(total->query, at * dim);
-  const T *sinks = item->args->sinks;
   if (dim > 0) item->kernels->row_scale(width * dim, dq, (T)p->scale);
   struct sdpai_segment s = {0};
   while (sdpai_next_segment(p, item->kv_head, item->first + at, rows, &s)) {
-    const int64_t lse_at = item->batch * p->lse.batch + s.head * p->lse.head;
     if (grads->grad_query && dim > 0) X(unpack_rows)
     (item, s.rows, dim, dq + s.lane, width, (T *)bi->scratch->ones + s.lane, p->types.query,
      sdpai_out_at(p->types.query, grads->grad_query,
                   item->batch * p->grad_query.batch + s.head * p->grad_query.head +
                       s.row * p->grad_query.row),
      &p->grad_query);
-    for (int64_t r = 0; r < s.rows; r++) {
-      const int64_t row = s.row + r, lane = at + s.lane + r;
-      const int alive = row < item->query_len && ((const T *)total->alive)[lane] > 0;
-      if (grads->grad_slopes)
-        *X(row_at)(bi, shared->row_slopes, s.head, row) = -((const T *)total->slope)[lane];
-      if (!grads->grad_sinks) continue;
-      T sink = 0;
-      if (alive && sinks[s.head] != -(T)INFINITY)
-        sink = -EXP(sinks[s.head] - *X(at)(grads->lse, lse_at + row * p->lse.row)) *
-               *X(row_at)(bi, shared->delta, s.head, row);
-      *X(row_at)(bi, shared->row_sinks, s.head, row) = sink;
-    }
+    for (int64_t r = 0; grads->grad_slopes && r < s.rows; r++)
+      *X(row_at)(bi, bi->run->shared.row_slopes, s.head, s.row + r) =
+          -((const T *)total->row_sums)[at + s.lane + r];
   }
 }

@@ -44,27 +44,10 @@ static void X(add_query_lanes)(const struct X(backward_item) * bi, int64_t width
   }
 }
 
-/* Marks lanes with a score above -inf; tainted keys are the pairs' to mark. */
-static void X(mark_alive)(const struct X(backward_item) * bi, const struct X(backward_panel) * bp,
-                          const struct X(backward_tile) * tile, T *alive) {
-  const int64_t width = bp->lanes.width, n = tile->given.keys.end - tile->given.keys.begin;
-  const T *s = bi->item.scratch->scores, *max = bi->item.scratch->max;
-  for (int64_t i = 0; i < bp->lanes.rows; i++) {
-    if (bp->state[i] != LANE_WHOLE) continue;
-    T most = max[i];
-    if (tile->tainted) {
-      most = -(T)INFINITY;
-      for (int64_t j = 0; j < n; j++)
-        if (!tile->tainted[j] && s[j * width + i] > most) most = s[j * width + i];
-    }
-    if (most > -(T)INFINITY) alive[i] = 1;
-  }
-}
-
 /* Scores of the tile become its weights. `rules` are filled in for the pairs. */
 static void X(backward_weights)(const struct X(backward_item) * bi,
                                 const struct X(backward_panel) * bp,
-                                const struct X(backward_tile) * tile, T *alive,
+                                const struct X(backward_tile) * tile,
                                 struct X(sdpai_tile_rules) * rules) {
   const struct X(item) *item = &bi->item;
   const struct sdpai_problem *p = &item->plan->problem;
@@ -82,7 +65,6 @@ static void X(backward_weights)(const struct X(backward_item) * bi,
     X(fill_rules)(item, &bp->lanes, keys, rules);
     item->kernels->tile_rules(n, width, s, rules, item->scratch->max);
   }
-  if (alive) X(mark_alive)(bi, bp, tile, alive);
   item->kernels->tile_weights(n, width, ruled ? 1 : rules->scale, s, bp->shift);
   for (int64_t j = 0; tile->tainted && j < n; j++)
     if (tile->tainted[j]) memset(s + j * width, 0, (size_t)width * sizeof(T));
@@ -104,7 +86,7 @@ static void X(add_gradients)(const struct X(backward_item) * bi,
     k->tile_sums(n, rows, dv, w, width, bp->grad_output_rows, dv,
                  (T *)bi->scratch->value_sums + late * dv, dv);
   if (grads->grad_slopes)
-    k->tile_slopes(n, width, g, item->scratch->distance, (T *)bi->part.slope + at);
+    k->tile_slopes(n, width, g, item->scratch->distance, (T *)bi->part.row_sums + at);
   if (p->softcap != 0)
     k->row_softcap_backward(n * width, bi->scratch->products, (T)fabs(p->scale), (T)p->softcap, g);
   if (grads->grad_key && dk > 0)
@@ -131,15 +113,13 @@ static int X(run_backward_tile)(const struct X(backward_item) * bi, int64_t inde
   if (class == X(TILE_SKIP)) return 0;
   struct X(sdpai_tile_rules) rules = {0};
   if (class != X(TILE_FULL)) rules.words = item->scratch->words;
-  T *alive =
-      bi->run->grads->grad_sinks && bi->use == X(USE_GRADIENTS) ? (T *)bi->part.alive + at : NULL;
-  X(backward_weights)(bi, bp, &tile, alive, &rules);
+  X(backward_weights)(bi, bp, &tile, &rules);
   T *w = item->scratch->scores, *g = bi->scratch->gradients;
   X(backward_products)(item, width, n, p->value_dim, bp->grad_output, tile.value, NULL, g);
   const uint32_t *kept = bp->lanes.draws ? X(keep_lanes)(item, &bp->lanes, keys) : NULL;
   const T factor = kept ? (T)item->dropout.factor : 1;
   if (bi->use == X(USE_DELTA)) {
-    item->kernels->tile_dot(n, width, w, g, kept, factor, (T *)bi->part.slope + at);
+    item->kernels->tile_dot(n, width, w, g, kept, factor, (T *)bi->part.row_sums + at);
   } else {
     item->kernels->tile_gradient(n, width, w, g, bp->delta, kept, factor);
   }
