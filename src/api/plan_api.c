@@ -69,9 +69,10 @@ sdpa_status sdpa_plan_query(const sdpa_plan *plan, sdpa_plan_info *info) {
   const int tiled = plan->engine->id == SDPA_ENGINE_TILED;
   full.precision = plan_precision(plan);
   full.threads = tiled ? plan->tiled.slots : 1;
-  full.key_splits = tiled ? (int32_t)sdpai_min(plan->tiled.splits, INT32_MAX) : 1;
-  full.flops = sdpai_plan_flops(&plan->problem);
-  full.bytes = sdpai_plan_bytes(&plan->problem);
+  full.key_splits =
+      tiled && !plan->backward ? (int32_t)sdpai_min(plan->tiled.splits, INT32_MAX) : 1;
+  full.flops = sdpai_plan_flops(&plan->problem, plan->backward);
+  full.bytes = sdpai_plan_bytes(&plan->problem, plan->backward);
   memcpy(info, &full, size < sizeof full ? size : sizeof full);
   return SDPA_OK;
 }
@@ -107,7 +108,8 @@ size_t sdpa_plan_describe(const sdpa_plan *plan, char *text, size_t text_bytes) 
   sdpai_append(text, text_bytes, &length, "engine %s, isa %s, ", plan->engine->name,
                plan->kernels->name);
   describe_types(&plan->problem, text, text_bytes, &length);
-  sdpai_append(text, text_bytes, &length, ", workspace %zu bytes: ", plan->workspace);
+  sdpai_append(text, text_bytes, &length,
+               "%s, workspace %zu bytes: ", plan->backward ? ", backward" : "", plan->workspace);
   plan->engine->describe(plan, text, text_bytes, &length);
   if (plan_precision(plan) != plan->options.precision)
     sdpai_append(text, text_bytes, &length, "; precision full: reduced would not be faster here");

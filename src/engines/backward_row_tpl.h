@@ -72,12 +72,26 @@ static int X(grad_weights)(const struct X(head) * head, const struct X(grad_row)
   return 1;
 }
 
-/* x_j becomes z_j x_j: weights after dropout from those before it, or what came back for them. */
+/* x_j becomes z_j x_j: weights after dropout from those before it, or what came back for them. In a
+ * row that is not finite 0 x_j is formed, for what is NaN stays NaN. */
 static void X(grad_drop)(const struct X(head) * head, const struct X(grad_row) * row, T *x) {
   const int64_t n = row->own.end - row->own.begin;
+  uint32_t words[SDPAI_DROP_KEYS / 32];
   if (!sdpai_drops(&head->plan->problem)) return;
-  X(drop_row)(head, row->row, row->own.begin, n, x);
-  head->kernels->row_scale(n, x, head->kept);
+  if (isfinite(row->lse) && isfinite(row->delta)) {
+    X(drop_row)(head, row->row, row->own.begin, n, x);
+    head->kernels->row_scale(n, x, head->kept);
+    return;
+  }
+  const struct sdpai_dropout_state draws =
+      sdpai_dropout_row(&head->dropout, &head->draws, row->row);
+  for (int64_t t = 0; t < n; t++) {
+    const int64_t u = t % SDPAI_DROP_KEYS;
+    if (u == 0)
+      sdpai_dropout_words(head->plan->kernels, &head->dropout, &draws, row->own.begin + t,
+                          sdpai_min(n - t, SDPAI_DROP_KEYS), 1, words);
+    x[t] *= words[u / 32] >> (u % 32) & 1 ? head->kept : 0;
+  }
 }
 
 /* g = dO . v becomes ds, by the weights p before dropout. */

@@ -77,7 +77,7 @@ sdpa_status sdpai_plan_check_backward(const struct sdpa_plan *plan, const sdpa_a
 int64_t sdpai_plan_pairs(const struct sdpai_problem *problem);
 
 /* The figures of sdpa_plan_info, by the rules that stand there. */
-int64_t sdpai_plan_flops(const struct sdpai_problem *problem);
-int64_t sdpai_plan_bytes(const struct sdpai_problem *problem);
+int64_t sdpai_plan_flops(const struct sdpai_problem *problem, int backward);
+int64_t sdpai_plan_bytes(const struct sdpai_problem *problem, int backward);
 
 #endif

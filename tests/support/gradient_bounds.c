@@ -30,9 +30,10 @@
  * and every product of the last sums that is below tiny loses c eps tiny at most. dbias, dslope and
  * dK hold sums of sums, so L and N are added.
  *
- * The floor of the plain implementation's error is, as there, one rounding an operation: with R_j of
- * reference.c and |lse| for the weight, 2 M_j for dP_j, sum_j p_j M_j (6 + R_j) for D through the
- * output.
+ * The floor of the plain implementation's error is, as there, one rounding an operation: 2 M_j for
+ * dP_j, sum_j p_j M_j (6 + R_j) for D through the output, and for the weight R_j of reference.c, to
+ * which come |lse| and the terms of the score once more: the score is formed by sums as well as
+ * products, and what rounding leaves in it is not taken off again with a maximum that shares it.
  */
 #include "gradient_bounds.h"
 
@@ -103,7 +104,7 @@ static void set_sizes(const struct gradient_case *g, const struct gradient_terms
     if (t->weight[j] >= r->limits.smallest) {
       const long double terms = row_terms(&g->c, j, r->amount[j], t->capped[j], 2);
       most = fmaxl(most, terms);
-      r->rounded[j] += r->amount[j] + terms + fabsl(logl(t->weight[j]));
+      r->rounded[j] += r->amount[j] + 2.0L * terms + fabsl(logl(t->weight[j]));
     }
     if (!g->whole) continue;
     r->products += t->weight[j] * r->into[j];
