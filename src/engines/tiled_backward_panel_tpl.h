@@ -39,7 +39,7 @@ struct X(backward_item) {
   struct sdpai_tiled_backward_part part; /* where the rows' sums go */
   enum X(backward_use) use;
   int64_t count;
-  struct X(backward_panel) panels[32];
+  struct X(backward_panel) panels[SDPAI_CHUNK_PANELS];
 };
 
 /* K and V of a tile: as they are, and with zeros for the rows that `tainted` marks. */
