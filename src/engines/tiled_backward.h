@@ -13,6 +13,9 @@
 
 #include "engines/tiled_scratch.h"
 
+/* Panels of a chunk, at most. */
+enum { SDPAI_CHUNK_PANELS = 32 };
+
 /* What a lane of a panel is: a row whose numbers are finite; one with a number that is not; no row, or one
  * without a key to attend. */
 enum { LANE_WHOLE, LANE_TAINTED, LANE_DEAD };
