@@ -51,7 +51,7 @@ static int exact_case_make(struct exact_case *exact, const struct problem_spec *
   sdpa_problem with_scores = exact->data.problem;
   with_scores.features |= SDPA_SCORES;
   with_scores.score_stage = SDPA_STAGE_SCALED;
-  const int64_t rows = bench_check_rows(&with_scores);
+  const int64_t rows = bench_check_rows(&with_scores, 0);
   const struct reference_request request = {.rows_per_head = rows < MOST_ROWS ? rows : MOST_ROWS};
   if (reference_compute(&exact->reference, &with_scores, &exact->data.args, &request) == 0) {
     exact->made = 1;
@@ -136,6 +136,11 @@ static enum outcome measure_plan(struct progress *p, const struct bench_choice *
                                  struct bench_case *c, const char *problem, char *message,
                                  size_t message_bytes) {
   struct accuracy_line line = {.problem = problem};
+  if (c->spec.backward) {
+    snprintf(message, message_bytes,
+             "bwd: --accuracy measures the forward pass, expected no \"bwd\"");
+    return NOT_SERVED;
+  }
   if (choice->isa != SDPA_ISA_AUTO && c->info.isa != choice->isa) {
     snprintf(message, message_bytes,
              "the ISA %s is not on this machine, or SDPA_MAX_ISA forbids it",

@@ -21,24 +21,32 @@ int bench_case_open(struct bench_case *c, const char *problem, const struct benc
   c->options.isa = choice->isa;
   c->options.threads = choice->threads;
   c->options.precision = c->spec.precision;
-  if (c->spec.backward) {
-    snprintf(message, message_bytes, "the backward pass is not served by libsdpa %s",
-             sdpa_version_string());
-    return -1;
-  }
   if (sdpa_problem_check(&c->spec.problem, &c->options, message, message_bytes) != SDPA_OK)
     return -1;
   c->info.size = sizeof c->info;
-  sdpa_status status = sdpa_plan_create(&c->spec.problem, &c->options, &c->plan);
+  sdpa_status status = c->spec.backward
+                           ? sdpa_plan_create_backward(&c->spec.problem, &c->options, &c->plan)
+                           : sdpa_plan_create(&c->spec.problem, &c->options, &c->plan);
   if (status == SDPA_OK) status = sdpa_plan_query(c->plan, &c->info);
   if (status == SDPA_OK) return 0;
   snprintf(message, message_bytes, "%s", sdpa_status_string(status));
   return -1;
 }
 
+/* What the backward pass needs of the forward one. */
+static int run_forward(struct bench_case *c, char *message, size_t message_bytes) {
+  c->backward_args = problem_data_backward_args(&c->data);
+  c->data.grads.grad_lse = NULL;
+  const sdpa_status status = sdpa_attention(&c->data.problem, &c->options, &c->data.args);
+  if (status == SDPA_OK) return 0;
+  snprintf(message, message_bytes, "the forward pass: %s", sdpa_status_string(status));
+  return -1;
+}
+
 int bench_case_fill(struct bench_case *c, char *message, size_t message_bytes) {
   size_t alignment = 0;
   if (problem_data_make(&c->data, &c->spec, NULL, message, message_bytes) != 0) return -1;
+  if (c->spec.backward && run_forward(c, message, message_bytes) != 0) return -1;
   if (sdpa_plan_workspace(c->plan, &c->workspace_bytes, &alignment) != SDPA_OK) {
     snprintf(message, message_bytes, "the plan does not tell its workspace");
     return -1;
@@ -68,6 +76,9 @@ int bench_case_threads(const struct bench_case *c) {
 static sdpa_status run_once(struct bench_case *c) {
   const sdpa_problem *p = &c->spec.problem;
   const sdpa_args *args = &c->data.args;
+  if (c->spec.backward)
+    return sdpa_backward(c->plan, &c->backward_args, &c->data.grads, c->workspace,
+                         c->workspace_bytes);
   if (!c->one_shot) return sdpa_execute(c->plan, args, c->workspace, c->workspace_bytes);
   if (p->query_type == SDPA_F64)
     return sdpa_attention_f64(p->query_len, p->key_len, p->key_dim, p->value_dim, args->query,

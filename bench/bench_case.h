@@ -19,6 +19,7 @@ struct bench_case {
   sdpa_plan *plan;
   sdpa_plan_info info; /* what the library chose */
   struct problem_data data;
+  sdpa_args backward_args; /* for `bwd`: those of data without the outputs */
   void *workspace;
   size_t workspace_bytes;
   int one_shot;       /* bench_case_run() calls sdpa_attention_f32() or _f64() instead */
@@ -36,7 +37,8 @@ struct bench_choice {
 int bench_case_open(struct bench_case *c, const char *problem, const struct bench_choice *choice,
                     char *message, size_t message_bytes);
 
-/* Makes data and workspace for it, after bench_case_open(). The same returns. */
+/* Makes data and workspace for it, after bench_case_open(); for `bwd` also runs the forward pass,
+ * whose output and log-sum-exp the backward pass reads. The same returns. */
 int bench_case_fill(struct bench_case *c, char *message, size_t message_bytes);
 void bench_case_close(struct bench_case *c);
 
@@ -44,7 +46,8 @@ void bench_case_close(struct bench_case *c);
  * not tell, those asked for, or 1. */
 int bench_case_threads(const struct bench_case *c);
 
-/* For struct timed; arg is the struct bench_case. A call is sdpa_execute() with a workspace. */
+/* For struct timed; arg is the struct bench_case. A call is sdpa_execute() with a workspace, for
+ * `bwd` sdpa_backward() for every gradient that there is, without one of the log-sum-exp. */
 double bench_case_run(void *arg, int64_t calls);
 
 #endif

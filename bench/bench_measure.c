@@ -49,7 +49,7 @@ static int prepare(struct measurement *m, char *message, size_t message_bytes) {
   if (bench_case_fill(&m->c, message, message_bytes) != 0) return -1;
   bench_progress_phase("choosing the ceilings");
   if (ceilings_create(&m->ceilings, m->c.info.isa, bench_case_threads(&m->c), is_f64,
-                      bench_work_bytes(problem, &m->c.data.args)) != 0) {
+                      bench_work_bytes(problem, &m->c.data.args, (int)m->c.spec.backward)) != 0) {
     snprintf(message, message_bytes, "no memory or no threads for the ceilings");
     return -1;
   }
@@ -99,7 +99,7 @@ static void evaluate(const struct measurement *m, struct bench_result *r) {
   r->ceiling_gflops = 1e-9 * kernel_flops / kernel->median;
   r->of_ceiling = flops / kernel_flops * timing_ratio(kernel, run);
   r->kernel = m->ceilings.kernel->name;
-  r->bytes = bench_work_bytes(problem, &m->c.data.args);
+  r->bytes = bench_work_bytes(problem, &m->c.data.args, (int)m->c.spec.backward);
   r->of_read = r->cblas_s = NAN;
   if (m->at[RUN_READ] >= 0) {
     /* The buffer is rounded up to whole lines. */

@@ -53,18 +53,19 @@ void bench_report_json_error(FILE *stream, const char *problem, const char *sent
 }
 
 void bench_report_head(FILE *stream) {
-  fprintf(
-      stream,
-      "\n"
-      "time: median (and smallest) of interleaved samples of sdpa_execute(); ~ if the median is "
-      "not known within 2 %%\n"
-      "of peak, of kernel, of read: share of the FMA peak, of the best register kernel, of the "
-      "rate of reading\n"
-      "cblas: time of both plain products; memory: peak above the start of a run alone\n"
-      "\n"
-      "%10s  %10s  %8s  %7s  %9s  %7s  %10s  %9s  %9s  %-5s  %-6s %-7s %3s  %s\n",
-      "time us", "min us", "GFLOP/s", "of peak", "of kernel", "of read", "cblas us", "memory MB",
-      "error", "right", "engine", "ISA", "thr", "problem");
+  fprintf(stream,
+          "\n"
+          "time: median (and smallest) of interleaved samples of sdpa_execute(), for bwd "
+          "sdpa_backward(); ~ if "
+          "the median is "
+          "not known within 2 %%\n"
+          "of peak, of kernel, of read: share of the FMA peak, of the best register kernel, of the "
+          "rate of reading\n"
+          "cblas: time of both plain products; memory: peak above the start of a run alone\n"
+          "\n"
+          "%10s  %10s  %8s  %7s  %9s  %7s  %10s  %9s  %9s  %-5s  %-6s %-7s %3s  %s\n",
+          "time us", "min us", "GFLOP/s", "of peak", "of kernel", "of read", "cblas us",
+          "memory MB", "error", "right", "engine", "ISA", "thr", "problem");
 }
 
 /* A number in a column, '-' for none. */

@@ -123,17 +123,50 @@ static int64_t input_elements(const sdpa_problem *p, const sdpa_args *args,
   return rows * heads * columns;
 }
 
-int64_t bench_work_bytes(const sdpa_problem *p, const sdpa_args *args) {
+/* Elements of a bias's gradient: one where it is summed. */
+static int64_t bias_elements(const sdpa_problem *p) {
+  const sdpa_strides s = problem_get_strides(p, PROBLEM_GRAD_BIAS);
+  int64_t shape[4];
+  problem_shape(p, PROBLEM_GRAD_BIAS, shape);
+  return (s.batch == 0 && shape[0] > 1 ? 1 : shape[0]) *
+         (s.head == 0 && shape[1] > 1 ? 1 : shape[1]) *
+         (s.row == 0 && shape[2] > 1 ? 1 : shape[2]) * (s.col == 0 && shape[3] > 1 ? 1 : shape[3]);
+}
+
+/* Elements of a tensor that the pass reads or writes; masks and the bias itself do not count. */
+static int64_t elements_of(const sdpa_problem *p, const sdpa_args *args, enum problem_tensor tensor,
+                           int backward) {
+  switch (tensor) {
+  case PROBLEM_VALUE:
+    if (!backward && p->features & SDPA_NO_OUTPUT) return 0;
+    return input_elements(p, args, tensor);
+  case PROBLEM_QUERY:
+  case PROBLEM_KEY:
+    return input_elements(p, args, tensor);
+  case PROBLEM_OUTPUT:
+  case PROBLEM_LSE:
+    return problem_positions(p, tensor);
+  case PROBLEM_WEIGHTS:
+  case PROBLEM_SCORES:
+    return backward ? 0 : problem_positions(p, tensor);
+  case PROBLEM_GRAD_BIAS:
+    return backward ? bias_elements(p) : 0;
+  case PROBLEM_GRAD_OUTPUT:
+  case PROBLEM_GRAD_QUERY:
+  case PROBLEM_GRAD_KEY:
+  case PROBLEM_GRAD_VALUE:
+    return backward ? problem_positions(p, tensor) : 0;
+  default:
+    return 0;
+  }
+}
+
+int64_t bench_work_bytes(const sdpa_problem *p, const sdpa_args *args, int backward) {
   int64_t bytes = 0;
-  for (int i = 0; i < PROBLEM_TENSORS; i++) {
-    const enum problem_tensor tensor = (enum problem_tensor)i;
-    int64_t elements = 0;
+  for (enum problem_tensor tensor = 0; tensor < PROBLEM_TENSORS_END;
+       tensor = problem_next_tensor(tensor)) {
     if (!problem_declares(p, tensor)) continue;
-    if (tensor == PROBLEM_VALUE && p->features & SDPA_NO_OUTPUT) continue;
-    if (problem_tensor_is_output(tensor))
-      elements = problem_positions(p, tensor);
-    else if (tensor == PROBLEM_QUERY || tensor == PROBLEM_KEY || tensor == PROBLEM_VALUE)
-      elements = input_elements(p, args, tensor);
+    const int64_t elements = elements_of(p, args, tensor, backward);
     bytes += elements * (int64_t)problem_type_bytes(problem_type(p, tensor));
   }
   return bytes;

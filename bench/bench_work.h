@@ -17,7 +17,8 @@ int64_t bench_work_pairs(const sdpa_problem *problem, const sdpa_args *args);
 double bench_work_flops_per_pair(const sdpa_problem *problem, int backward);
 
 /* Bytes of Q, K and V within the lengths, once where a stride of 0 repeats them, V only where there
- * is an output; and of all outputs. */
-int64_t bench_work_bytes(const sdpa_problem *problem, const sdpa_args *args);
+ * is an output; and of all outputs. Backward: of Q, K and V likewise, output, log-sum-exp and dO,
+ * and of the gradients of Q, K, V and the bias. */
+int64_t bench_work_bytes(const sdpa_problem *problem, const sdpa_args *args, int backward);
 
 #endif

@@ -69,13 +69,19 @@ def _parser():
         "--json",
         type=Path,
         metavar="FILE",
-        help="the record (default build/compare.json; bf16 build/compare-bf16.json)",
+        help="the record (default build/compare.json; build/compare-KIND.json with --KIND)",
     )
     add("--list", action="store_true", help="print the shapes and exit")
-    add(
+    of_two = parser.add_mutually_exclusive_group().add_argument
+    of_two(
         "--bf16",
         action="store_true",
         help="the f32 shapes with all tensors in bf16, which of the peers PyTorch alone has on CPUs",
+    )
+    of_two(
+        "--backward",
+        action="store_true",
+        help="the backward pass in f32, which of the peers PyTorch alone has",
     )
     return parser
 
@@ -90,15 +96,17 @@ def parse(words):
             parser.error(
                 f"--peers: '{peer}' is unknown or given twice; expected some of {','.join(PEERS)}"
             )
-    known = {shape.problem for shape in shapes.selected(bf16=arguments.bf16)}
+    kind = {"bf16": arguments.bf16, "backward": arguments.backward}
+    known = {shape.problem for shape in shapes.selected(**kind)}
     for problem in arguments.problem:
         if problem not in known:
             parser.error(f"--problem: '{problem}' is not a shape of this comparison; see --list")
-    arguments.shapes = shapes.selected(arguments.quick, arguments.problem, arguments.bf16)
+    arguments.shapes = shapes.selected(arguments.quick, arguments.problem, **kind)
     if arguments.seconds is None:
         arguments.seconds = 1.0 if arguments.quick else 8.0
     if arguments.json is None:
-        arguments.json = TREE / "build" / ("compare-bf16.json" if arguments.bf16 else "compare.json")
+        words = ["compare", *(word for word in kind if kind[word])]
+        arguments.json = TREE / "build" / f"{'-'.join(words)}.json"
     if not arguments.list:
         try:
             arguments.library = find_library(arguments.library)

@@ -24,6 +24,8 @@ class OnnxRuntime:
         return {"onnxruntime": onnxruntime.__version__}
 
     def ways(self, inputs):
+        if inputs.shape.backward:
+            raise NotServed("its CPU provider has no gradient of attention")
         ways, refusals = [], []
         for model in models(inputs):
             try:

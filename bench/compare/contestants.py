@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import sdpa_abi
+from inputs import joined
 
 
 class NotServed(Exception):
@@ -24,7 +25,8 @@ class Way:
     how: str
     call: Callable[[], Any]
     read: Callable[[Any], np.ndarray]
-    """What a call returned -> the output, [batch][head][row][col]."""
+    """What a call returned -> the output, [batch][head][row][col]; of the backward pass the
+    gradients, as inputs.joined() puts them."""
 
 
 class Sdpa:
@@ -41,20 +43,52 @@ class Sdpa:
 
     def ways(self, inputs):
         tensors = {name: inputs.stored(getattr(inputs, name)) for name in ("query", "key", "value")}
-        tensors["output"] = np.empty_like(tensors["query"])
-        tensors["output"].view(np.uint8).fill(0xFF)  # NaN in every type
         if inputs.mask is not None:
             tensors["mask"] = inputs.mask.view(np.uint8)
         if inputs.bias is not None:
             tensors["bias"] = inputs.stored(inputs.bias)
-        addresses = {name: array.ctypes.data for name, array in tensors.items()}
-        plan = self._library.plan(inputs.shape, self._threads, addresses)
+        if inputs.shape.backward:
+            return [self._backward(inputs, tensors)]
+        tensors["output"] = _full_of_nan(tensors["query"])
+        plan = self._library.plan(inputs.shape, self._threads, _addresses(tensors))
 
         def read(status, owners=(plan, tensors)):
             self._library.raise_for(status)
             return inputs.numbers(owners[1]["output"])
 
         return [Way(plan.describe(), plan.call, read)]
+
+    def _backward(self, inputs, tensors):
+        """What the forward pass leaves for it is computed here, once."""
+        results = {"output": _full_of_nan(inputs.query), "lse": _full_of_nan(inputs.query[..., 0])}
+        forward = self._library.plan(
+            inputs.shape, self._threads, _addresses(tensors) | _addresses(results)
+        )
+        self._library.raise_for(forward.call())
+        inputs_of = ("query", "key", "value")
+        gradients = {f"grad_{name}": _full_of_nan(tensors[name]) for name in inputs_of}
+        given = results | {"grad_output": inputs.grad_output}
+        plan = self._library.plan(
+            inputs.shape, self._threads, _addresses(tensors), _addresses(given | gradients)
+        )
+
+        def read(status, owners=(plan, tensors, given)):
+            del owners
+            self._library.raise_for(status)
+            return joined(gradients.values())
+
+        return Way(plan.describe(), plan.call, read)
+
+
+def _addresses(tensors):
+    return {name: array.ctypes.data for name, array in tensors.items()}
+
+
+def _full_of_nan(like):
+    """A tensor for results, with NaN in every type's bits where nothing is written."""
+    array = np.empty(like.shape, like.dtype)
+    array.view(np.uint8).fill(0xFF)
+    return array
 
 
 def lesson_attention(query, key, value, added=None, scale=None):
@@ -92,6 +126,8 @@ class NumPy:
         shape = inputs.shape
         if shape.dtype == "bf16":
             raise NotServed("NumPy has no bf16")
+        if shape.backward:
+            raise NotServed("NumPy has no derivatives")
         if shape.batch * shape.query_heads == 1:
             one = (inputs.query[0, 0], inputs.key[0, 0], inputs.value[0, 0], inputs.added)
             return [Way("one head", lambda: lesson_attention(*one)[0], lambda out: out[None, None])]
@@ -134,16 +170,18 @@ class NumPy:
 
 
 class PyTorch:
-    """torch.nn.functional.scaled_dot_product_attention, in inference mode."""
+    """torch.nn.functional.scaled_dot_product_attention, in inference mode, or its backward pass by
+    autograd."""
 
     name, title = "torch", "PyTorch"
 
-    def __init__(self, threads):
+    def __init__(self, threads, backward=False):
         import torch  # noqa: PLC0415 - takes seconds, and may not be asked for
 
         torch.set_num_threads(threads)
-        # For good, since entering it takes longer than a small problem.
-        torch.inference_mode().__enter__()
+        if not backward:
+            # For good, since entering it takes longer than a small problem.
+            torch.inference_mode().__enter__()
         self._torch = torch
 
     def versions(self):
@@ -163,9 +201,24 @@ class PyTorch:
             "enable_gqa": inputs.shape.group_size > 1,
         }
         attention = torch.nn.functional.scaled_dot_product_attention
+        if inputs.shape.backward:
+            return [self._backward(inputs, tensors, lambda: attention(*tensors, **more))]
         how = self._backend(tensors, more)
         wide = torch.float64 if inputs.shape.dtype == "f64" else torch.float32
         return [Way(how, lambda: attention(*tensors, **more), lambda out: out.to(wide).numpy())]
+
+    def _backward(self, inputs, tensors, attention):
+        """The forward pass runs once and its graph is kept: what is timed is the backward pass."""
+        for tensor in tensors:
+            tensor.requires_grad_()
+        output = attention()
+        grad_output = self._tensor(inputs, inputs.grad_output)
+        gradients = self._torch.autograd.grad
+
+        def call():
+            return gradients(output, tensors, grad_output, retain_graph=True)
+
+        return Way(output.grad_fn.name(), call, lambda found: joined(g.numpy() for g in found))
 
     def _tensor(self, inputs, numbers):
         torch = self._torch

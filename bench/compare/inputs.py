@@ -27,7 +27,10 @@ def bf16_numbers(bits):
 
 
 class Inputs:
-    """Contiguous [batch][head][row][col]; mask and bias are [row][col], None where there is none."""
+    """Contiguous [batch][head][row][col]; mask and bias are [row][col], None where there is none.
+
+    For the backward pass there is a gradient of the output, standard normal as well.
+    """
 
     def __init__(self, shape, seed=42):
         rng = np.random.default_rng(seed)
@@ -48,6 +51,9 @@ class Inputs:
             self.mask[:, 0] = True
         if shape.bias:
             self.bias = normal(rows, keys)
+        self.grad_output = None
+        if shape.backward:
+            self.grad_output = normal(shape.batch, shape.query_heads, rows, shape.dim)
 
     def with_absolute_values(self):
         """The same with V's absolute values."""
@@ -83,10 +89,17 @@ class Inputs:
 
     @property
     def flops(self):
-        """As sdpa-bench counts: both products, of allowed pairs alone."""
+        """As sdpa-bench counts: the products, two forward and five backward, of allowed pairs
+        alone."""
         shape = self.shape
         pairs = shape.rule_pairs if self.mask is None else int(np.count_nonzero(self.allowed))
-        return 4 * shape.dim * pairs * shape.batch * shape.query_heads
+        products = 5 if shape.backward else 2
+        return 2 * products * shape.dim * pairs * shape.batch * shape.query_heads
+
+    @property
+    def gradient_shapes(self):
+        """Those of the gradients of query, key and value, in which order contestants give them."""
+        return self.query.shape, self.key.shape, self.value.shape
 
 
 def rows_of_heads(array):
@@ -99,3 +112,15 @@ def heads_of_rows(array, heads):
     """The way back, as a view."""
     batch, rows, width = array.shape
     return array.reshape(batch, rows, heads, width // heads).transpose(0, 2, 1, 3)
+
+
+def joined(gradients):
+    """Gradients of several tensors as one row of numbers, so that all are compared at once."""
+    return np.concatenate([np.asarray(gradient).ravel() for gradient in gradients])
+
+
+def parted(numbers, tensor_shapes):
+    """The way back, as views."""
+    ends = np.cumsum([int(np.prod(shape)) for shape in tensor_shapes])
+    parts = np.split(numbers, ends[:-1])
+    return [part.reshape(shape) for part, shape in zip(parts, tensor_shapes, strict=True)]

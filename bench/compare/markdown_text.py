@@ -5,7 +5,7 @@
 
 import table_text
 from command_line import PEERS
-from shapes import BF16_SHAPES, SHAPES
+from shapes import ALL_SHAPES
 
 README_PROBLEMS = (
     "f32:h1:q3:k3:d64",
@@ -22,8 +22,7 @@ README_PROBLEMS = (
 
 def title(problem):
     """The shape in words; the string itself where it is not one of this comparison's."""
-    offered = (*SHAPES, *BF16_SHAPES)
-    shape = next((shape for shape in offered if shape.problem == problem), None)
+    shape = next((shape for shape in ALL_SHAPES if shape.problem == problem), None)
     if shape is None:
         return f"`{problem}`"
     words = [f"batch {shape.batch}"] if shape.batch > 1 else []
@@ -163,8 +162,9 @@ def manual(record, pictures):
     return "\n\n".join([*parts, *_ceilings(record), *_pictures(pictures, "pictures/")])
 
 
-def bf16_manual(record):
-    """For docs/benchmarks.md: a record of bench/compare/run --bf16. The pictures are of f32."""
+def special_manual(record):
+    """For docs/benchmarks.md: a record of bench/compare/run --bf16 or --backward, which the pictures
+    are not of."""
     return "\n\n".join([*_tables(record), *_ceilings(record)])
 
 

@@ -17,6 +17,7 @@ from ctypes import (
     c_int64,
     c_size_t,
     c_uint32,
+    c_uint64,
     c_void_p,
 )
 
@@ -24,7 +25,7 @@ OK = 0
 F64, F32, BF16, F16 = 1, 2, 3, 4
 LAYOUT_BHSD = 1
 ALIGN_TOP_LEFT = 1
-CAUSAL, SCALE, MASK, BIAS = 1 << 0, 1 << 2, 1 << 3, 1 << 4
+CAUSAL, SCALE, MASK, BIAS, LSE = 1 << 0, 1 << 2, 1 << 3, 1 << 4, 1 << 17
 
 TENSORS = ("query", "key", "value", "output", "mask", "bias")
 
@@ -46,6 +47,8 @@ class Problem(ctypes.Structure):
         *((name, c_double) for name in ("scale", "softcap")),
         *((name, c_int64) for name in ("window_left", "window_right", "offset")),
         *((name, Strides) for name in (*TENSORS, "weights", "scores", "lse")),
+        ("dropout", c_double),
+        *((f"grad_{name}", Strides) for name in ("query", "key", "value", "output", "bias")),
     ]
 
 
@@ -70,6 +73,17 @@ class Args(ctypes.Structure):
             for name in ("alibi_slopes", "sinks", "key_lens", "query_lens", "offsets")
         ),
         *((name, c_void_p) for name in ("weights", "scores", "lse")),
+        *((f"dropout_{name}", c_uint64) for name in ("seed", "offset")),
+        *((f"dropout_{name}", c_int64) for name in ("batch", "head", "query", "key")),
+    ]
+
+
+class Grads(ctypes.Structure):
+    _fields_ = [
+        *((name, c_uint32) for name in ("size", "reserved0")),
+        *((name, c_void_p) for name in ("output", "lse", "grad_output", "grad_lse")),
+        *((f"grad_{name}", c_void_p) for name in ("query", "key", "value", "bias")),
+        *((f"grad_{name}", c_void_p) for name in ("sinks", "alibi_slopes")),
     ]
 
 
@@ -78,24 +92,31 @@ class SdpaError(Exception):
 
 
 class Plan:
-    """A plan with its workspace, bound to the data of one call. Keep it while `call` is used."""
+    """A plan with its workspace, bound to the data of one call. Keep it while `call` is used.
 
-    def __init__(self, library, problem, options, addresses):
+    With `gradients`, addresses by their names in sdpa_grads, it is one of the backward pass.
+    """
+
+    def __init__(self, library, problem, options, addresses, gradients=None):
         self._library = library
         self._plan = c_void_p()
         library.check_problem(problem, options)
-        library.raise_for(
-            library.c.sdpa_plan_create(byref(problem), byref(options), byref(self._plan))
-        )
+        create, run = library.c.sdpa_plan_create, library.c.sdpa_execute
+        if gradients is not None:
+            create, run = library.c.sdpa_plan_create_backward, library.c.sdpa_backward
+        library.raise_for(create(byref(problem), byref(options), byref(self._plan)))
         size, alignment = c_size_t(), c_size_t()
         library.raise_for(library.c.sdpa_plan_workspace(self._plan, byref(size), byref(alignment)))
         self._block = ctypes.create_string_buffer(size.value + alignment.value)
         start = -(-ctypes.addressof(self._block) // alignment.value) * alignment.value
         self._args = Args(size=ctypes.sizeof(Args), **addresses)
-        # Converted once: what is left of a call is one foreign function with four ready arguments.
-        ready = (self._plan, byref(self._args), c_void_p(start), c_size_t(size.value))
-        execute = library.c.sdpa_execute
-        self.call = lambda: execute(*ready)
+        data = [byref(self._args)]
+        if gradients is not None:
+            self._grads = Grads(size=ctypes.sizeof(Grads), **gradients)
+            data.append(byref(self._grads))
+        # Converted once: what is left of a call is one foreign function with ready arguments.
+        ready = (self._plan, *data, c_void_p(start), c_size_t(size.value))
+        self.call = lambda: run(*ready)
 
     def describe(self):
         text = ctypes.create_string_buffer(1024)
@@ -126,10 +147,20 @@ class Library:
                 (POINTER(Problem), POINTER(Options), c_char_p, c_size_t),
             ),
             ("sdpa_plan_create", c_int32, (POINTER(Problem), POINTER(Options), POINTER(c_void_p))),
+            (
+                "sdpa_plan_create_backward",
+                c_int32,
+                (POINTER(Problem), POINTER(Options), POINTER(c_void_p)),
+            ),
             ("sdpa_plan_destroy", None, (c_void_p,)),
             ("sdpa_plan_workspace", c_int32, (c_void_p, POINTER(c_size_t), POINTER(c_size_t))),
             ("sdpa_plan_describe", c_size_t, (c_void_p, c_char_p, c_size_t)),
             ("sdpa_execute", c_int32, (c_void_p, POINTER(Args), c_void_p, c_size_t)),
+            (
+                "sdpa_backward",
+                c_int32,
+                (c_void_p, POINTER(Args), POINTER(Grads), c_void_p, c_size_t),
+            ),
             ("sdpa_status_string", c_char_p, (c_int32,)),
             ("sdpa_version_string", c_char_p, ()),
             ("sdpa_build_info", c_size_t, (c_char_p, c_size_t)),
@@ -166,6 +197,8 @@ class Library:
         if shape.scale is not None:
             problem.features |= SCALE
             problem.scale = shape.scale
+        if shape.backward:
+            problem.features |= LSE
         if shape.causal:
             problem.features |= CAUSAL
             problem.alignment = ALIGN_TOP_LEFT
@@ -188,6 +221,7 @@ class Library:
         options.threads = threads
         return options
 
-    def plan(self, shape, threads, addresses):
-        """`addresses`: of each tensor that `shape` has, by its name in sdpa_args."""
-        return Plan(self, self.problem(shape), self.options(threads), addresses)
+    def plan(self, shape, threads, addresses, gradients=None):
+        """`addresses`: of each tensor that `shape` has, by its name in sdpa_args; a shape of the
+        backward pass has the log-sum-exp. `gradients`: as Plan has them."""
+        return Plan(self, self.problem(shape), self.options(threads), addresses, gradients)

@@ -11,18 +11,20 @@ import contextlib
 import json
 import os
 import sys
+from functools import partial
 
+import gradient_reference
 import reference
 import rounds
 from contestants import NotServed, NumPy, PyTorch, Sdpa
 from inputs import Inputs
-from shapes import BF16_SHAPES, SHAPES
+from shapes import ALL_SHAPES
 
 HEAT_ROUNDS, HEAT_S = 5, 1.0
 
 
-def contestants(library, threads, peers):
-    makers = {"numpy": NumPy, "torch": PyTorch}
+def contestants(library, threads, peers, backward):
+    makers = {"numpy": NumPy, "torch": partial(PyTorch, backward=backward)}
     if "onnxruntime" in peers:
         from contestant_ort import OnnxRuntime  # noqa: PLC0415 - only where asked for
 
@@ -71,7 +73,8 @@ def measure(shape, sdpa, peers, seconds):
     expected = way.read(way.call()).copy()
     engine = "blas" if "engine blas" in way.how else "tiled"
     record = {"problem": shape.problem, "group": shape.group, "flops": inputs.flops}
-    record["reference"] = reference.verify(inputs, expected, engine)
+    judge = gradient_reference if shape.backward else reference
+    record["reference"] = judge.verify(inputs, expected, engine)
     entries, calls = {sdpa.name: {"how": way.how}}, {sdpa.name: way.call}
     allowed = reference.within(inputs, expected, summed_sizes(inputs, sdpa))
     for peer in peers:
@@ -94,16 +97,17 @@ def main():
     lines = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     # What the peers print must not end up between the lines.
     with contextlib.redirect_stdout(sys.stderr):
-        sdpa, peers = contestants(job["library"], job["threads"], job["peers"])
+        chosen = [shape for shape in ALL_SHAPES if shape.problem in job["problems"]]
+        backward = any(shape.backward for shape in chosen)
+        sdpa, peers = contestants(job["library"], job["threads"], job["peers"], backward)
         versions = {}
         for one in (sdpa, *peers):
             versions |= one.versions()
         print(json.dumps(versions), file=lines, flush=True)
-        for shape in (*SHAPES, *BF16_SHAPES):
-            if shape.problem in job["problems"]:
-                record = measure(shape, sdpa, peers, job["seconds"])
-                record["threads"] = job["threads"]
-                print(json.dumps(record), file=lines, flush=True)
+        for shape in chosen:
+            record = measure(shape, sdpa, peers, job["seconds"])
+            record["threads"] = job["threads"]
+            print(json.dumps(record), file=lines, flush=True)
 
 
 if __name__ == "__main__":

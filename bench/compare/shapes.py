@@ -26,6 +26,7 @@ class Shape:
     bias: bool = False
     scale: float | None = None
     quick: bool = False
+    backward: bool = False
 
     @property
     def problem(self):
@@ -45,6 +46,8 @@ class Shape:
             words += ["bias", "bias@sd"]
         if self.scale is not None:
             words.append(f"scale={self.scale:g}")
+        if self.backward:
+            words.append("bwd")
         return ":".join(words)
 
     @property
@@ -86,10 +89,19 @@ SHAPES = (
 
 BF16_SHAPES = tuple(replace(shape, dtype="bf16") for shape in SHAPES if shape.dtype == "f32")
 
+# What is trained: not a cache that is decoded, and not three rows, where a call's own cost is all.
+BACKWARD_SHAPES = tuple(
+    replace(shape, backward=True)
+    for shape in SHAPES
+    if shape.dtype == "f32" and not shape.bias and shape.query_len > 3
+)
 
-def selected(quick=False, problems=(), bf16=False):
+ALL_SHAPES = (*SHAPES, *BF16_SHAPES, *BACKWARD_SHAPES)
+
+
+def selected(quick=False, problems=(), bf16=False, backward=False):
     """The shapes to run: all, the quick ones, or those whose problem strings are given."""
-    offered = BF16_SHAPES if bf16 else SHAPES
+    offered = BACKWARD_SHAPES if backward else BF16_SHAPES if bf16 else SHAPES
     if problems:
         return [shape for shape in offered if shape.problem in problems]
     return [shape for shape in offered if shape.quick or not quick]

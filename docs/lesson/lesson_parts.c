@@ -17,6 +17,8 @@
 
 enum { pairs = 100000, pairs_at_once = 1000, head_dim = 64 };
 
+const double lesson_example_keys[lesson_keys][lesson_dims] = {{1, 0, 1, 0}, {0, 1, 0, 1}};
+
 int lesson_fail(const char *what, sdpa_status status) {
   fprintf(stderr, "sdpa-lesson: %s: %s\n", what, sdpa_status_string(status));
   return -1;
@@ -69,13 +71,11 @@ static sdpa_status run_scores(const sdpa_plan *plan, const double *query, const 
   return sdpa_execute(plan, &args, NULL, 0);
 }
 
-static sdpa_status score_example(int scaled, double scores[lesson_keys]) {
-  static const double query[4] = {2, 3, 4, 1};
-  static const double keys[lesson_keys][4] = {{1, 0, 1, 0}, {0, 1, 0, 1}};
+static sdpa_status score_example(struct lesson_case *c) {
   sdpa_plan *plan;
-  sdpa_status status = plan_scores(1, 1, lesson_keys, 4, scaled, &plan);
+  sdpa_status status = plan_scores(1, 1, lesson_keys, lesson_dims, c->scaled, &plan);
   if (status != SDPA_OK) return status;
-  status = run_scores(plan, query, keys[0], scores);
+  status = run_scores(plan, c->query, lesson_example_keys[0], c->scores);
   sdpa_plan_destroy(plan);
   return status;
 }
@@ -94,13 +94,12 @@ static sdpa_status complete_case(struct lesson_case *c) {
 }
 
 int lesson_compute_cases(struct lesson_case cases[lesson_cases]) {
-  cases[0] = (struct lesson_case){.name = "[6, 4] unscaled"};
-  cases[1] = (struct lesson_case){.name = "[3, 2] scaled by 2"};
-  cases[2] = (struct lesson_case){.name = "[10, 1]", .scores = {10, 1}};
-  sdpa_status status = score_example(0, cases[0].scores);
-  if (status == SDPA_OK) status = score_example(1, cases[1].scores);
-  if (status != SDPA_OK) return lesson_fail("the scores of the example", status);
+  cases[0] = (struct lesson_case){.name = "[6, 4] unscaled", .query = {2, 3, 4, 1}};
+  cases[1] = (struct lesson_case){.name = "[3, 2] scaled by 2", .query = {2, 3, 4, 1}, .scaled = 1};
+  cases[2] = (struct lesson_case){.name = "[10, 1]", .query = {5, 0.5, 5, 0.5}};
   for (int i = 0; i < lesson_cases; i++) {
+    sdpa_status status = score_example(&cases[i]);
+    if (status != SDPA_OK) return lesson_fail("the scores of the example", status);
     status = complete_case(&cases[i]);
     if (status != SDPA_OK) return lesson_fail("the softmax of the example", status);
   }

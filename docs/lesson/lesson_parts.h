@@ -13,16 +13,22 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { lesson_cases = 3, lesson_keys = 2 };
+enum { lesson_cases = 3, lesson_keys = 2, lesson_dims = 4 };
 
-/* One pair of scores and what the softmax makes of it. */
+/* The two keys of the lesson's example. */
+extern const double lesson_example_keys[lesson_keys][lesson_dims];
+
+/* A query, its pair of scores and what the softmax makes of it. */
 struct lesson_case {
   const char *name;
+  double query[lesson_dims];
+  int scaled; /* whether the scores are divided by sqrt(d_k) */
   double scores[lesson_keys], weights[lesson_keys];
   double largest_gradient; /* largest absolute entry of the softmax's Jacobian */
 };
 
-/* The lesson's example: one query, two keys, without the scale and with it, and scores (10, 1). */
+/* The lesson's example: one query, two keys, without the scale and with it, and scores (10, 1),
+ * which the lesson gives as such: of the queries that have them the shortest. */
 int lesson_compute_cases(struct lesson_case cases[lesson_cases]);
 
 /* "Softmax and its gradient": three lines. */

@@ -7,10 +7,8 @@
 
 #include "lesson_parts.h"
 
-/* Draws the cases as SVG into the file at path. The file appears whole or not at all, and one that
- * was there stays as it was unless the new one is complete; something that is not a regular file
- * is refused. 0, or -1 after one sentence on stderr (no gnuplot; it failed; the file cannot be
- * written). */
+/* Draws the cases into the file at path, as svg_file_draw() does. 0, or -1 after one sentence on
+ * stderr. */
 int softmax_chart_draw(const struct lesson_case cases[lesson_cases], const char *path);
 
 #endif

@@ -102,6 +102,27 @@
  * Top-left and offset ignore the lengths. The choice has no default where it matters: with causal,
  * window or ALiBi, alignment must be set unless query_len = key_len and no length is declared.
  *
+ * DROPOUT (Srivastava et al., 2014; since 0.4). With SDPA_DROPOUT a weight is dropped with probability
+ * r = dropout: the output is the sum of z_ij weight_j v_j, z_ij being 1 / (1 - r) or, where the weight
+ * is dropped, 0, and SDPA_WEIGHTS gives z_ij weight_j. The log-sum-exp and the softmax's sum are those
+ * before dropout. A dropped key is still an allowed one: a NaN or infinity in its v reaches the
+ * output as 0 * v.
+ *
+ * What is dropped is a function of args.dropout_seed, args.dropout_offset and the absolute indices
+ * of batch entry, query head, query and key: this call's, counted from 0, plus args.dropout_batch,
+ * dropout_head, dropout_query and dropout_key. So the mask is the same on every engine, ISA, type
+ * and number of threads, the backward pass sees that of the forward pass, and a call on a part of
+ * the keys, rows, heads or batch draws what the whole would. (Joining parts over keys with
+ * sdpa_merge() needs no more than that.) Another offset is another mask: count it up each step.
+ * Each draw is a word of Philox4x32-10 (Salmon et al., 2011), reached by a chain of blocks. Let
+ * philox(k0, k1; c0, c1, c2, c3) be its four words for a key and a counter, lo and hi the halves of a
+ * 64-bit number:
+ *
+ *     s = (lo(seed), hi(seed), 0, 0)
+ *     for x in offset, batch, head, query, floor(key / 4):
+ *       s = philox(s[0], s[1]; lo(x), hi(x), s[2], s[3])
+ *     the weight is kept if s[key mod 4] >= floor(r * 2^32), r as a double
+ *
  * A ROW WITHOUT AN ALLOWED KEY gives output 0, weights 0 and lse -inf (the sink's logit, if there
  * is one); never NaN. A row whose allowed scores are all -inf is such a row, whatever V holds.
  *
@@ -180,12 +201,12 @@
  * Tasks leave the registers released. A ceiling below SDPA_ISA_AMX, in the options or by
  * SDPA_MAX_ISA, keeps the library from asking.
  *
- * NOT PROMISED. An output that overlaps an input or another output, or that overlaps itself by its
+ * NOT PROMISED. An output or gradient that overlaps an input or another output, or itself by its
  * strides, is undefined behaviour, as is a buffer shorter than the sizes and strides reach. Calling
  * from a signal handler is undefined. After fork() the child may call engine blas if its BLAS may
  * be called there. Linux is supported; macOS and Windows are not claimed.
  *
- * WHAT 0.3 DOES NOT SERVE. A legal request that this version or build cannot serve gets
+ * WHAT 0.4 DOES NOT SERVE. A legal request that this version or build cannot serve gets
  * SDPA_ERROR_UNSUPPORTED, never another computation in its place: other mixtures of types than TYPES
  * has, sdpa_merge() of outputs in 16 bits, on engine blas sizes beyond the BLAS's integer, and
  * engine blas in a library that was built without a BLAS.
@@ -200,7 +221,7 @@
 
 /* The version of this header; sdpa_version() is that of the library which is loaded. */
 #define SDPA_VERSION_MAJOR 0
-#define SDPA_VERSION_MINOR 3
+#define SDPA_VERSION_MINOR 4
 #define SDPA_VERSION_PATCH 0
 
 #define SDPA_VERSION (SDPA_VERSION_MAJOR * 10000 + SDPA_VERSION_MINOR * 100 + SDPA_VERSION_PATCH)
@@ -309,6 +330,7 @@ enum {
   SDPA_KEY_LENS = 1 << 7,   /* args.key_lens */
   SDPA_QUERY_LENS = 1 << 8, /* args.query_lens */
   SDPA_OFFSETS = 1 << 9,    /* args.offsets; only with SDPA_ALIGN_OFFSET, else SDPA_ERROR_VALUE */
+  SDPA_DROPOUT = 1 << 10,   /* dropout holds, and args.dropout_...: see DROPOUT. Since 0.4 */
   SDPA_WEIGHTS = 1 << 16,   /* args.weights, an output */
   SDPA_LSE = 1 << 17,       /* args.lse, an output */
   SDPA_SCORES = 1 << 18,    /* args.scores, an output, at the stage of score_stage */
@@ -318,12 +340,12 @@ enum {
 
 /* ---- STRUCTS WITH A SIZE ----------------------------------------------------------------- */
 
-/* sdpa_problem, sdpa_options and sdpa_args begin with `size`, sizeof the struct as the caller
+/* sdpa_problem, sdpa_options, sdpa_args and sdpa_grads begin with `size`, sizeof the struct as the caller
  * was compiled. Fill them with their init function, or with zeros and then the size. Later
  * versions only append fields; 0 in a new field keeps the old behaviour. So programs and
  * libraries of different versions work together:
  *
- *   size below that of 0.1                   SDPA_ERROR_STRUCT_SIZE
+ *   size below that of 0.1                   SDPA_ERROR_STRUCT_SIZE (sdpa_grads: of 0.4)
  *   size between 0.1's and the library's     the missing fields count as 0
  *   size above the library's                 accepted if every byte beyond the library's own is 0,
  *                                            otherwise SDPA_ERROR_STRUCT_SIZE: nothing is ignored
@@ -376,6 +398,13 @@ typedef struct sdpa_problem {
   sdpa_strides mask, bias;      /* [batch, query_heads, query_len, key_len] */
   sdpa_strides weights, scores; /* [batch, query_heads, query_len, key_len] */
   sdpa_strides lse;             /* [batch, query_heads, query_len]; col must be 0 */
+  /* Since 0.4: */
+  double dropout; /* with SDPA_DROPOUT: the probability, from 0 and, also when it is rounded to the
+                     compute type, below 1; else 0. 0 drops nothing */
+  sdpa_strides grad_query, grad_key,
+      grad_value;           /* of a backward plan: shapes of query, key, value */
+  sdpa_strides grad_output; /* likewise, an input: shape of output */
+  sdpa_strides grad_bias;   /* likewise: shape of bias; see sdpa_backward() */
 } sdpa_problem;
 /* Strides have no default: sdpa_problem_layout() or the caller fills them. Those of a tensor
  * that is not declared are ignored. An output's stride must not be 0 along a dimension longer
@@ -388,7 +417,8 @@ SDPA_API sdpa_status sdpa_problem_init(sdpa_problem *problem, size_t size);
 
 /* Fills all strides from the sizes for contiguous tensors. `layout` is that of query, key, value
  * and output; mask, bias, weights and scores become [batch][query_heads][query_len][key_len],
- * lse [batch][query_heads][query_len]. Set the sizes first. SDPA_ERROR_NULL;
+ * lse [batch][query_heads][query_len]; grad_... become those of their tensors, as far as size holds
+ * them. Set the sizes first. SDPA_ERROR_NULL;
  * SDPA_ERROR_STRUCT_SIZE; SDPA_ERROR_VALUE (unknown layout); SDPA_ERROR_SHAPE (a negative size);
  * SDPA_ERROR_OVERFLOW (a stride does not fit; for mask, bias, weights and scores only if the
  * features declare one of them). No stride is changed on an error. */
@@ -457,6 +487,10 @@ typedef struct sdpa_args {
   const int64_t *offsets;    /* [batch], any sign */
   void *weights, *scores;    /* outputs, compute type; an excluded weight is exactly 0 */
   void *lse;                 /* output, compute type */
+  /* Since 0.4, with SDPA_DROPOUT, else 0: */
+  uint64_t dropout_seed, dropout_offset; /* any numbers */
+  int64_t dropout_batch, dropout_head; /* from 0: what this call's first batch entry, query head, */
+  int64_t dropout_query, dropout_key;  /* query and key are in the whole that it is a part of */
 } sdpa_args;
 
 /* As sdpa_problem_init(). */
@@ -518,7 +552,8 @@ SDPA_API sdpa_status sdpa_plan_workspace(const sdpa_plan *plan, size_t *bytes, s
  * mean nothing. NULL: allocated for this call by the plan's allocator (bytes is then ignored).
  * SDPA_ERROR_NULL (plan, args, a required or declared pointer); SDPA_ERROR_STRUCT_SIZE;
  * SDPA_ERROR_UNDECLARED; SDPA_ERROR_VALUE (a length out of range, a slope that is not finite,
- * reserved0); SDPA_ERROR_ALIGNMENT; SDPA_ERROR_WORKSPACE; SDPA_ERROR_MEMORY. */
+ * a dropout_... number, reserved0); SDPA_ERROR_ALIGNMENT; SDPA_ERROR_WORKSPACE; SDPA_ERROR_MEMORY;
+ * SDPA_ERROR_UNSUPPORTED (a plan of sdpa_plan_create_backward()). */
 SDPA_API sdpa_status sdpa_execute(const sdpa_plan *plan, const sdpa_args *args, void *workspace,
                                   size_t bytes);
 
@@ -531,13 +566,14 @@ typedef struct sdpa_plan_info {
   int32_t threads;    /* most tasks at once; 1 for engine blas */
   int32_t key_splits; /* parts a row's keys are cut into; depends on the problem only */
   int64_t flops;      /* of the two products: 2 * pairs * (key_dim + value_dim), without value_dim
-                         where there is no output. pairs: what causal and window leave of batch *
+                         where there is no output; backward of five products, 2 * pairs *
+                         (3 * key_dim + 2 * value_dim). pairs: what causal and window leave of batch *
                          query_heads * query_len * key_len; lengths, mask, bias and offsets per
                          batch entry, which only the args tell, exclude none. INT64_MAX where it
                          is larger */
   int64_t bytes;      /* every element of every tensor that is read or written, once: whole
                          shapes, also with lengths; a dimension along which an input has stride 0
-                         counts as 1. INT64_MAX likewise */
+                         counts as 1; backward with all gradients and dlse. INT64_MAX likewise */
 } sdpa_plan_info;
 
 /* Fills *info. This struct goes the other way: the caller sets info->size (init it with zeros)
@@ -586,6 +622,92 @@ SDPA_API sdpa_status sdpa_merge(const sdpa_problem *problem, const sdpa_options 
                                 void *output, void *lse, const void *part_output,
                                 const void *part_lse);
 
+/* ---- BACKWARD: GRADIENTS ----------------------------------------------------------------- */
+
+/* The gradients of a number that depends on attention's output and log-sum-exp, by the inputs of
+ * attention: from dO, what came back for the output, and perhaps dlse. The forward pass ran on the
+ * same problem with SDPA_LSE and kept output and lse; the weights are computed again from them, a
+ * block at a time, so nothing of the size of query_len * key_len is held (Dao, "FlashAttention-2",
+ * 2023). With p_ij the weights before dropout, z_ij as under DROPOUT, s the score before softcap:
+ *
+ *     dP_ij    = z_ij * (dO_i . v_j)
+ *     dS_ij    = p_ij * (dP_ij - dO_i . O_i + dlse_i)
+ *     dU_ij    = dS_ij * (1 - tanh^2(s_ij / softcap)), or dS_ij without softcap
+ *     dQ_i     = scale * sum_j dU_ij k_j
+ *     dK_j     = scale * sum_i dU_ij q_i, over the query heads of the group, too
+ *     dV_j     = sum_i z_ij p_ij dO_i, likewise
+ *     dbias    = dS, summed over each dimension along which the bias has stride 0
+ *     dslope_h = -sum_ij dS_ij |p - j|, over the batch, too
+ *     dsink_h  = sum_i exp(sink_h - lse_i) * (dlse_i - dO_i . O_i), likewise
+ *
+ * A gradient that is asked for is overwritten whole: exactly 0 at keys that no row allows, in
+ * padding, and in rows without an allowed key, whose dlse counts nothing. K and V at keys from L_k
+ * on, and Q, dO, output and lse in rows from L_q on, are not read. What an excluded pair holds
+ * changes nothing; a NaN at an allowed one makes NaN of what the formulas let it reach: the dQ of
+ * its row, the dK and dV of the keys that row allows, and the sums they belong to. dK and dV of a K or
+ * V that repeats by stride 0 are written for every head and row, not summed.
+ *
+ * Every sum has one order, by the problem alone: on engine tiled the number of threads changes no
+ * bit of any gradient, on engine blas that holds for a fixed number of BLAS threads.
+ *
+ *     sdpa_plan *plan;
+ *     if (sdpa_plan_create_backward(&problem, NULL, &plan) != SDPA_OK) ...
+ *     args.output = NULL, args.lse = NULL;
+ *     sdpa_grads g;
+ *     sdpa_grads_init(&g, sizeof g);
+ *     g.output = out, g.lse = lse, g.grad_output = d_out;
+ *     g.grad_query = d_q, g.grad_key = d_k, g.grad_value = d_v;
+ *     status = sdpa_backward(plan, &args, &g, NULL, 0);
+ *
+ * In sdpa_grads NULL means not given, or not wanted. Since 0.4. */
+typedef struct sdpa_grads {
+  uint32_t size; /* see STRUCTS WITH A SIZE; first size: that of 0.4 */
+  uint32_t reserved0;
+  const void *output;      /* of the forward pass, with problem.output's strides */
+  const void *lse;         /* of the forward pass, with problem.lse's strides; compute type */
+  const void *grad_output; /* dO, output_type; problem.grad_output's strides */
+  const void *grad_lse;    /* dlse, compute type, problem.lse's strides; NULL: 0 */
+  void *grad_query;        /* outputs from here on, each of its input's type */
+  void *grad_key, *grad_value;
+  void *grad_bias;         /* only with SDPA_BIAS. In the shape of the bias: its stride along a
+                               dimension in which the bias has stride 0 is not used */
+  void *grad_sinks;        /* only with SDPA_SINKS: [query_heads], contiguous, compute type */
+  void *grad_alibi_slopes; /* only with SDPA_ALIBI: likewise */
+} sdpa_grads;
+
+/* As sdpa_problem_init(). Since 0.4. */
+SDPA_API sdpa_status sdpa_grads_init(sdpa_grads *grads, size_t size);
+
+/* As sdpa_plan_create(), for sdpa_backward(), and for sdpa_plan_workspace(), sdpa_plan_query(),
+ * sdpa_plan_describe() and sdpa_plan_destroy(). The same problem may serve both passes: its
+ * SDPA_WEIGHTS, SDPA_LSE, SDPA_SCORES and SDPA_NO_OUTPUT are ignored here. The strides of output, lse,
+ * grad_output, grad_query, grad_key, grad_value and, with SDPA_BIAS, grad_bias are needed, also for a
+ * gradient that is not going to be asked for; those of the outputs among them must not be 0 along a
+ * dimension longer than 1 (SDPA_ERROR_STRIDE). The workspace is enough for all gradients. Engine blas
+ * needs rows of scores twice, K, V and their gradients of one head in the compute type, and, for a
+ * 16-bit bias that repeats over batch entries, heads or rows, its gradient in f32. Since 0.4. */
+SDPA_API sdpa_status sdpa_plan_create_backward(const sdpa_problem *problem,
+                                               const sdpa_options *options, sdpa_plan **plan);
+
+/* Runs a plan of sdpa_plan_create_backward(). args are those of the forward pass, with its dropout
+ * numbers, but args.output, weights, scores and lse must be NULL. Workspace and bytes are as for
+ * sdpa_execute(). Gradients must not overlap each other or anything that is read; query, key, value,
+ * output and so on may overlap each other. On an argument error nothing has been written.
+ *
+ * SDPA_ERROR_NULL (plan, args, grads; output, lse or grad_output, unless empty; an input of args);
+ * SDPA_ERROR_UNSUPPORTED (a plan of sdpa_plan_create(), as sdpa_execute() has it for one of this
+ * kind); SDPA_ERROR_UNDECLARED (an output in args; a gradient of an input that the problem does not
+ * declare); SDPA_ERROR_STRUCT_SIZE; SDPA_ERROR_VALUE; SDPA_ERROR_ALIGNMENT; SDPA_ERROR_WORKSPACE;
+ * SDPA_ERROR_MEMORY; SDPA_ERROR_CALLBACK. Since 0.4. */
+SDPA_API sdpa_status sdpa_backward(const sdpa_plan *plan, const sdpa_args *args,
+                                   const sdpa_grads *grads, void *workspace, size_t bytes);
+
+/* The checks of sdpa_backward() with the same status, nothing executed, and a sentence, as
+ * sdpa_args_check() has it. Since 0.4. */
+SDPA_API sdpa_status sdpa_backward_check(const sdpa_plan *plan, const sdpa_args *args,
+                                         const sdpa_grads *grads, const void *workspace,
+                                         size_t bytes, char *text, size_t text_bytes);
+
 /* ---- SOFTMAX TOOLS ----------------------------------------------------------------------- */
 
 /* Row-major matrices; ld is the distance from one row to the next in elements. It is at least
@@ -628,7 +750,7 @@ SDPA_API sdpa_status sdpa_softmax_backward_f64(int64_t rows, int64_t cols, const
 /* SDPA_VERSION of the library that is loaded: major * 10000 + minor * 100 + patch. */
 SDPA_API int32_t sdpa_version(void);
 
-/* The same as static text, such as "0.3.0". */
+/* The same as static text, such as "0.4.0". */
 SDPA_API const char *sdpa_version_string(void);
 
 /* Text for bug reports: version, the ISAs that run here, the BLAS and its number of threads,

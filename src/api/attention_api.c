@@ -12,9 +12,9 @@ sdpa_status sdpa_attention(const sdpa_problem *problem, const sdpa_options *opti
   struct sdpai_args checked;
   struct sdpai_fp_env env;
   sdpai_fp_enter(&env);
-  sdpa_status status = sdpai_plan_build(problem, options, &plan, NULL);
+  sdpa_status status = sdpai_plan_build(problem, options, 0, &plan, NULL);
   if (status == SDPA_OK) status = sdpai_plan_check(&plan, args, NULL, 0, &checked, NULL);
-  if (status == SDPA_OK) status = sdpai_run(&plan, &checked, NULL);
+  if (status == SDPA_OK) status = sdpai_run(&plan, &checked, NULL, NULL);
   sdpai_fp_leave(&env);
   return status;
 }

@@ -7,8 +7,10 @@
 
 #include "engines/plan.h"
 
-/* Runs a plan on checked args in the default floating-point environment, which the caller has
- * entered. workspace NULL: on the stack if it is small, else from the plan's allocator. */
-sdpa_status sdpai_run(const struct sdpa_plan *plan, const struct sdpai_args *args, void *workspace);
+/* Runs a plan on checked args, a backward one with checked grads (else NULL), in the default
+ * floating-point environment, which the caller has entered. workspace NULL: on the stack if it is
+ * small, else from the plan's allocator. */
+sdpa_status sdpai_run(const struct sdpa_plan *plan, const struct sdpai_args *args,
+                      const struct sdpai_grads *grads, void *workspace);
 
 #endif

@@ -13,24 +13,31 @@
 /* A workspace up to this size lives on the stack: small problems need no heap. */
 enum { STACK_WORKSPACE = 8192 };
 
+static sdpa_status run_in(const struct sdpa_plan *plan, const struct sdpai_args *args,
+                          const struct sdpai_grads *grads, void *workspace) {
+  return plan->backward ? plan->engine->backward_run(plan, args, grads, workspace)
+                        : plan->engine->run(plan, args, workspace);
+}
+
 /* Apart, so that only calls that use it carry the buffer in their frame. */
 static SDPAI_NOINLINE sdpa_status run_on_stack(const struct sdpa_plan *plan,
-                                               const struct sdpai_args *args) {
+                                               const struct sdpai_args *args,
+                                               const struct sdpai_grads *grads) {
   _Alignas(SDPAI_ARENA_ALIGNMENT) char workspace[STACK_WORKSPACE];
-  return plan->engine->run(plan, args, workspace);
+  return run_in(plan, args, grads, workspace);
 }
 
 sdpa_status sdpai_run(const struct sdpa_plan *plan, const struct sdpai_args *args,
-                      void *workspace) {
+                      const struct sdpai_grads *grads, void *workspace) {
   const int saved = errno;
   sdpa_status status = SDPA_ERROR_MEMORY;
   if (workspace) {
-    status = plan->engine->run(plan, args, workspace);
+    status = run_in(plan, args, grads, workspace);
   } else if (plan->workspace <= STACK_WORKSPACE) {
-    status = run_on_stack(plan, args);
+    status = run_on_stack(plan, args, grads);
   } else {
     void *block = sdpai_alloc(&plan->options.allocator, plan->workspace, SDPAI_ARENA_ALIGNMENT);
-    if (block) status = plan->engine->run(plan, args, block);
+    if (block) status = run_in(plan, args, grads, block);
     sdpai_release(&plan->options.allocator, block, plan->workspace);
   }
   errno = saved; /* log() and exp() of libm set it */
@@ -44,7 +51,7 @@ sdpa_status sdpa_execute(const sdpa_plan *plan, const sdpa_args *args, void *wor
   struct sdpai_fp_env env;
   sdpai_fp_enter(&env);
   sdpa_status status = sdpai_plan_check(plan, args, workspace, bytes, &checked, NULL);
-  if (status == SDPA_OK) status = sdpai_run(plan, &checked, workspace);
+  if (status == SDPA_OK) status = sdpai_run(plan, &checked, NULL, workspace);
   sdpai_fp_leave(&env);
   return status;
 }

@@ -35,7 +35,7 @@ sdpa_status sdpa_merge(const sdpa_problem *problem, const sdpa_options *options,
   struct sdpai_options o;
   struct sdpai_fp_env env;
   sdpai_fp_enter(&env);
-  sdpa_status status = sdpai_problem_read(problem, &p, NULL);
+  sdpa_status status = sdpai_problem_read(problem, 0, &p, NULL);
   if (status == SDPA_OK) status = sdpai_options_read(options, &o, NULL);
   if (status == SDPA_OK) status = merge(&p, &o, output, lse, part_output, part_lse);
   sdpai_fp_leave(&env);

@@ -11,14 +11,14 @@
 #include "runtime/checked_math.h"
 #include "runtime/fp_env.h"
 
-sdpa_status sdpa_plan_create(const sdpa_problem *problem, const sdpa_options *options,
-                             sdpa_plan **plan) {
+static sdpa_status create(const sdpa_problem *problem, const sdpa_options *options, int backward,
+                          sdpa_plan **plan) {
   if (!plan) return SDPA_ERROR_NULL;
   *plan = NULL;
   struct sdpa_plan built;
   struct sdpai_fp_env env;
   sdpai_fp_enter(&env);
-  sdpa_status status = sdpai_plan_build(problem, options, &built, NULL);
+  sdpa_status status = sdpai_plan_build(problem, options, backward, &built, NULL);
   sdpai_fp_leave(&env);
   if (status != SDPA_OK) return status;
   sdpa_plan *made = sdpai_alloc(&built.options.allocator, sizeof *made, SDPAI_ARENA_ALIGNMENT);
@@ -26,6 +26,16 @@ sdpa_status sdpa_plan_create(const sdpa_problem *problem, const sdpa_options *op
   *made = built;
   *plan = made;
   return SDPA_OK;
+}
+
+sdpa_status sdpa_plan_create(const sdpa_problem *problem, const sdpa_options *options,
+                             sdpa_plan **plan) {
+  return create(problem, options, 0, plan);
+}
+
+sdpa_status sdpa_plan_create_backward(const sdpa_problem *problem, const sdpa_options *options,
+                                      sdpa_plan **plan) {
+  return create(problem, options, 1, plan);
 }
 
 void sdpa_plan_destroy(sdpa_plan *plan) {
@@ -62,9 +72,10 @@ sdpa_status sdpa_plan_query(const sdpa_plan *plan, sdpa_plan_info *info) {
   const int tiled = plan->engine->id == SDPA_ENGINE_TILED;
   full.precision = plan_precision(plan);
   full.threads = tiled ? plan->tiled.slots : 1;
-  full.key_splits = tiled ? (int32_t)sdpai_min(plan->tiled.splits, INT32_MAX) : 1;
-  full.flops = sdpai_plan_flops(&plan->problem);
-  full.bytes = sdpai_plan_bytes(&plan->problem);
+  full.key_splits =
+      tiled && !plan->backward ? (int32_t)sdpai_min(plan->tiled.splits, INT32_MAX) : 1;
+  full.flops = sdpai_plan_flops(&plan->problem, plan->backward);
+  full.bytes = sdpai_plan_bytes(&plan->problem, plan->backward);
   memcpy(info, &full, size < sizeof full ? size : sizeof full);
   return SDPA_OK;
 }
@@ -100,7 +111,8 @@ size_t sdpa_plan_describe(const sdpa_plan *plan, char *text, size_t text_bytes) 
   sdpai_append(text, text_bytes, &length, "engine %s, isa %s, ", plan->engine->name,
                plan->kernels->name);
   describe_types(&plan->problem, text, text_bytes, &length);
-  sdpai_append(text, text_bytes, &length, ", workspace %zu bytes: ", plan->workspace);
+  sdpai_append(text, text_bytes, &length,
+               "%s, workspace %zu bytes: ", plan->backward ? ", backward" : "", plan->workspace);
   plan->engine->describe(plan, text, text_bytes, &length);
   if (plan_precision(plan) != plan->options.precision)
     sdpai_append(text, text_bytes, &length, "; precision full: reduced would not be faster here");

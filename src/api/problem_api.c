@@ -28,20 +28,14 @@ sdpa_status sdpa_problem_broadcast(const sdpa_problem *problem, int32_t rank, co
   return sdpai_problem_broadcast(problem, rank, shape, strides);
 }
 
-static void start_text(struct sdpai_report *report, char *text, size_t text_bytes) {
-  report->text = text;
-  report->bytes = text ? text_bytes : 0;
-  if (report->bytes > 0) text[0] = '\0';
-}
-
 sdpa_status sdpa_problem_check(const sdpa_problem *problem, const sdpa_options *options, char *text,
                                size_t text_bytes) {
   struct sdpai_report report;
-  start_text(&report, text, text_bytes);
+  sdpai_report_start(&report, text, text_bytes);
   struct sdpa_plan plan;
   struct sdpai_fp_env env;
   sdpai_fp_enter(&env);
-  sdpa_status status = sdpai_plan_build(problem, options, &plan, &report);
+  sdpa_status status = sdpai_plan_build(problem, options, 0, &plan, &report);
   sdpai_fp_leave(&env);
   return status;
 }
@@ -49,7 +43,7 @@ sdpa_status sdpa_problem_check(const sdpa_problem *problem, const sdpa_options *
 sdpa_status sdpa_args_check(const sdpa_plan *plan, const sdpa_args *args, const void *workspace,
                             size_t bytes, char *text, size_t text_bytes) {
   struct sdpai_report report;
-  start_text(&report, text, text_bytes);
+  sdpai_report_start(&report, text, text_bytes);
   if (!plan)
     return sdpai_fail(&report, SDPA_ERROR_NULL, "plan is NULL; expected one of sdpa_plan_create()");
   struct sdpai_args checked;

@@ -32,14 +32,14 @@ static CBLAS_TRANSPOSE flag(struct sdpai_blas_layout layout) {
 
 #define SDPAI_GEMM(name, type, cblas_gemm)                                                         \
   void name(int64_t m, int64_t n, int64_t k, const type *a, struct sdpai_blas_layout a_layout,     \
-            const type *b, struct sdpai_blas_layout b_layout, type *c, int64_t ldc) {              \
+            const type *b, struct sdpai_blas_layout b_layout, type *c, int64_t ldc, int add) {     \
     if (m == 0 || n == 0) return;                                                                  \
     if (k == 0) {                                                                                  \
-      for (int64_t i = 0; i < m; i++) memset(c + i * ldc, 0, (size_t)n * sizeof *c);               \
+      for (int64_t i = 0; !add && i < m; i++) memset(c + i * ldc, 0, (size_t)n * sizeof *c);       \
       return;                                                                                      \
     }                                                                                              \
     cblas_gemm(CblasRowMajor, flag(a_layout), flag(b_layout), (int)m, (int)n, (int)k, 1, a,        \
-               (int)a_layout.ld, b, (int)b_layout.ld, 0, c, (int)ldc);                             \
+               (int)a_layout.ld, b, (int)b_layout.ld, add ? 1 : 0, c, (int)ldc);                   \
   }
 
 SDPAI_GEMM(sdpai_blas_gemm_f32, float, cblas_sgemm)

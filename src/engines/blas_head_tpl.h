@@ -120,18 +120,9 @@ static void X(prepare_value)(struct X(blas) * blas) {
 static struct sdpai_interval X(block_keys)(const struct X(blas) * blas, int64_t first,
                                            int64_t rows) {
   const struct sdpai_problem *p = &blas->head.plan->problem;
-  struct sdpai_interval keys = {0, blas->head.view.key_len};
-  if (!(p->features & (SDPA_CAUSAL | SDPA_WINDOW)) || X(wants_all_scores)(p)) return keys;
-  keys.begin = INT64_MAX;
-  keys.end = 0;
-  for (int64_t i = first; i < first + rows; i++) {
-    struct sdpai_interval own = sdpai_mask_interval(&blas->head.view, i);
-    if (own.end == 0) continue;
-    keys.begin = sdpai_min(keys.begin, own.begin);
-    keys.end = sdpai_max(keys.end, own.end);
-  }
-  if (keys.end == 0) keys.begin = 0;
-  return keys;
+  const struct sdpai_interval all = {0, blas->head.view.key_len};
+  if (!(p->features & (SDPA_CAUSAL | SDPA_WINDOW)) || X(wants_all_scores)(p)) return all;
+  return sdpai_mask_interval_of_rows(&blas->head.view, first, rows);
 }
 
 /* C = A B, by the BLAS or, where its fixed cost would be most of it, by a kernel. `b` has k rows,
@@ -146,7 +137,7 @@ static void X(multiply)(const struct X(blas) * blas, int64_t m, int64_t n, int64
       blas->head.kernels->product_nn(m, n, k, a, a_layout.ld, b, b_layout.ld, c, ldc);
     }
   } else {
-    X(sdpai_blas_gemm)(m, n, k, a, a_layout, b, b_layout, c, ldc);
+    X(sdpai_blas_gemm)(m, n, k, a, a_layout, b, b_layout, c, ldc, 0);
   }
 }
 

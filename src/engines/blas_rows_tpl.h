@@ -41,6 +41,10 @@ static T X(finish_row)(const struct X(head) * head, int64_t row, struct sdpai_in
   enum sdpai_row state =
       X(sdpai_softmax_row)(head->plan->kernels, n, own_x, scale, max, head->sink, &factor,
                            head->lse ? head->lse + row * p->lse.row : NULL);
+  if (state == SDPAI_ROW_FINE) {
+    X(drop_row)(head, row, own.begin, n, own_x);
+    factor *= head->kept;
+  }
   if (state == SDPAI_ROW_NAN) X(set_nan)(head, row, own, own_x);
   X(fill)(own.begin - keys.begin, 0, x, 1);
   X(fill)(keys.end - own.end, 0, own_x + n, 1);

@@ -35,15 +35,25 @@ void sdpai_blas_plan_layouts(struct sdpa_plan *plan) {
   b->takes_weights = (p->features & SDPA_WEIGHTS) &&
                      takes(p, p->types.compute, p->query_len, p->key_len, &p->weights, &layout) &&
                      !layout.transposed;
-  /* Whole cache lines: a vector at the end of one row then never waits for stores to the next one.
-   */
-  const int64_t line = SDPAI_ARENA_ALIGNMENT / (int64_t)p->element;
-  b->score_row = (p->key_len - 1 + line) / line * line;
-  if (b->score_row > SDPAI_BLAS_MAX) b->score_row = p->key_len;
+  b->score_row = sdpai_blas_score_row(p);
 }
 
-/* rows * cols where the part is needed, 0 where not. */
-static int64_t elements(struct sdpai_arena *arena, int needed, int64_t rows, int64_t cols) {
+enum { BLOCK_ROWS = 256, MIN_BLOCK_ROWS = 16, BLOCK_BYTES = 16 << 20 };
+
+int64_t sdpai_blas_block_rows(const struct sdpai_problem *p) {
+  const int64_t row_bytes = sdpai_max(p->key_len, 1) * (int64_t)p->element;
+  const int64_t rows = sdpai_max(BLOCK_BYTES / row_bytes, MIN_BLOCK_ROWS);
+  return sdpai_min(sdpai_min(rows, BLOCK_ROWS), sdpai_max(p->query_len, 1));
+}
+
+/* A vector at the end of one row never waits for stores to the next one then. */
+int64_t sdpai_blas_score_row(const struct sdpai_problem *p) {
+  const int64_t line = SDPAI_ARENA_ALIGNMENT / (int64_t)p->element;
+  const int64_t row = (p->key_len - 1 + line) / line * line;
+  return row > SDPAI_BLAS_MAX ? p->key_len : row;
+}
+
+int64_t sdpai_blas_elements(struct sdpai_arena *arena, int needed, int64_t rows, int64_t cols) {
   int64_t count = 0;
   if (needed && !sdpai_checked_mul(rows, cols, &count)) arena->overflow = 1;
   return count;
@@ -56,18 +66,20 @@ void sdpai_blas_carve(const struct sdpa_plan *plan, struct sdpai_arena *arena,
   const int has_output = !(p->features & SDPA_NO_OUTPUT);
   const int64_t rows = plan->block_rows;
   const size_t element = p->element;
-  scratch->scores =
-      sdpai_arena_take(arena, elements(arena, !b->takes_weights, rows, b->score_row), element);
-  scratch->query =
-      sdpai_arena_take(arena, elements(arena, !b->takes_query, rows, p->key_dim), element);
-  scratch->key =
-      sdpai_arena_take(arena, elements(arena, !b->takes_key, p->key_len, p->key_dim), element);
+  scratch->scores = sdpai_arena_take(
+      arena, sdpai_blas_elements(arena, !b->takes_weights, rows, b->score_row), element);
+  scratch->query = sdpai_arena_take(
+      arena, sdpai_blas_elements(arena, !b->takes_query, rows, p->key_dim), element);
+  scratch->key = sdpai_arena_take(
+      arena, sdpai_blas_elements(arena, !b->takes_key, p->key_len, p->key_dim), element);
   scratch->value = sdpai_arena_take(
       arena,
-      elements(arena, has_output && (!b->takes_value || b->guards_value), p->key_len, p->value_dim),
+      sdpai_blas_elements(arena, has_output && (!b->takes_value || b->guards_value), p->key_len,
+                          p->value_dim),
       element);
   scratch->output = sdpai_arena_take(
-      arena, elements(arena, has_output && !b->takes_output, rows, p->value_dim), element);
+      arena, sdpai_blas_elements(arena, has_output && !b->takes_output, rows, p->value_dim),
+      element);
   scratch->nonfinite = sdpai_arena_take(arena, b->guards_value ? p->key_len : 0, 1);
   sdpai_row_scratch_carve(p, p->key_len, arena, &scratch->rows);
   scratch->factors = sdpai_arena_take(arena, rows, element);

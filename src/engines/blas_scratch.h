@@ -36,6 +36,17 @@ struct sdpai_blas_scratch {
  * the rows that attend them. */
 void sdpai_blas_plan_layouts(struct sdpa_plan *plan);
 
+/* Query rows whose scores are held at once: enough for the gemm to reach its speed (a block's scores
+ * are written and read twice, K and V are packed by the BLAS once a block), and no more than 16 MiB
+ * of scores. */
+int64_t sdpai_blas_block_rows(const struct sdpai_problem *p);
+
+/* Elements from one row of scores to the next: whole cache lines, where the BLAS can count them. */
+int64_t sdpai_blas_score_row(const struct sdpai_problem *p);
+
+/* rows * cols where the part is needed, 0 where not; arena->overflow if they do not fit. */
+int64_t sdpai_blas_elements(struct sdpai_arena *arena, int needed, int64_t rows, int64_t cols);
+
 /* Lays the parts out in the arena: for counting or for use. */
 void sdpai_blas_carve(const struct sdpa_plan *plan, struct sdpai_arena *arena,
                       struct sdpai_blas_scratch *scratch);

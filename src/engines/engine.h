@@ -25,6 +25,11 @@ struct sdpai_engine {
   /* Computes; `workspace` holds plan->workspace bytes, aligned. SDPA_ERROR_CALLBACK is all that can
    * go wrong. */
   sdpa_status (*run)(const struct sdpa_plan *plan, const struct sdpai_args *args, void *workspace);
+  /* The same two of a backward plan; NULL: the engine has no backward pass. Which gradients are
+   * wanted is known at the run alone, so that the workspace is for all of them. */
+  sdpa_status (*backward_layout)(struct sdpa_plan *plan, struct sdpai_report *report);
+  sdpa_status (*backward_run)(const struct sdpa_plan *plan, const struct sdpai_args *args,
+                              const struct sdpai_grads *grads, void *workspace);
   /* Appends what will run, as snprintf would: blocks, packing, threads. */
   void (*describe)(const struct sdpa_plan *plan, char *text, size_t bytes, size_t *length);
 };

@@ -8,7 +8,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "engines/blas_backward.h"
 #include "engines/blas_scratch.h"
+#include "engines/dropout.h"
 #include "engines/engine.h"
 #include "engines/narrow_row.h"
 #include "engines/softmax_row.h"
@@ -48,11 +50,6 @@ enum { VALUE_PART = 128 };
 #include "engines/blas_rows_tpl.h"
 #include "engines/blas_head_tpl.h"
 
-/* Rows a block: enough for the gemm to reach its speed (a block's scores are written and read
- * twice, K and V are packed by the BLAS once a block), and no more than this many bytes of scores.
- */
-enum { BLOCK_ROWS = 256, MIN_BLOCK_ROWS = 16, BLOCK_BYTES = 16 << 20 };
-
 static sdpa_status blas_applicable(const struct sdpa_plan *plan, struct sdpai_report *report) {
   const struct sdpai_problem *p = &plan->problem;
   const struct {
@@ -74,9 +71,7 @@ static const char *blas_second_choice(const struct sdpa_plan *plan) {
 
 static sdpa_status blas_layout(struct sdpa_plan *plan, struct sdpai_report *report) {
   const struct sdpai_problem *p = &plan->problem;
-  int64_t row_bytes = sdpai_max(p->key_len, 1) * (int64_t)p->element;
-  int64_t rows = sdpai_max(BLOCK_BYTES / row_bytes, MIN_BLOCK_ROWS);
-  plan->block_rows = sdpai_min(sdpai_min(rows, BLOCK_ROWS), sdpai_max(p->query_len, 1));
+  plan->block_rows = sdpai_blas_block_rows(p);
   sdpai_blas_plan_layouts(plan);
   struct sdpai_arena arena = {0};
   struct sdpai_blas_scratch scratch;
@@ -112,6 +107,13 @@ static void describe_copy(const struct sdpa_plan *plan, const char *name, uint32
 
 static void blas_describe(const struct sdpa_plan *plan, char *text, size_t bytes, size_t *length) {
   const struct sdpai_blas_plan *b = &plan->blas;
+  if (plan->backward) {
+    sdpai_append(text, bytes, length,
+                 "weights and their gradients of %lld query rows at a time; Q, K, V and "
+                 "dO by way of scratch; one thread of this library beside the BLAS's own",
+                 (long long)plan->block_rows);
+    return;
+  }
   sdpai_append(text, bytes, length, "scores of %lld query rows at a time%s",
                (long long)plan->block_rows, b->takes_weights ? ", in the caller's weights" : "");
   if (!b->takes_query) describe_copy(plan, "Q", plan->problem.types.query, text, bytes, length);
@@ -130,5 +132,7 @@ const struct sdpai_engine sdpai_engine_blas = {
     .second_choice = blas_second_choice,
     .layout = blas_layout,
     .run = blas_run,
+    .backward_layout = sdpai_blas_backward_layout,
+    .backward_run = sdpai_blas_backward_run,
     .describe = blas_describe,
 };

@@ -18,12 +18,22 @@ const struct sdpai_engine *sdpai_engine(int i) {
   return i < ENGINES ? engines[i] : NULL;
 }
 
+/* Whether an engine can serve the plan. */
+static sdpa_status applicable(const struct sdpai_engine *engine, const struct sdpa_plan *plan,
+                              struct sdpai_report *report) {
+  if (plan->backward && !engine->backward_layout)
+    return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
+                      "engine %s has no backward pass in this version; expected another",
+                      engine->name);
+  return engine->applicable(plan, report);
+}
+
 /* The first engine that serves the plan; without `second` only one that auto does not pass over. */
 static sdpa_status choose_first(struct sdpa_plan *plan, int second, struct sdpai_report *report) {
   sdpa_status status = SDPA_ERROR_UNSUPPORTED;
   for (int i = 0; i < ENGINES; i++) {
     if (!second && engines[i]->second_choice(plan)) continue;
-    status = engines[i]->applicable(plan, report);
+    status = applicable(engines[i], plan, report);
     if (status == SDPA_OK) {
       plan->engine = engines[i];
       break;
@@ -41,7 +51,7 @@ sdpa_status sdpai_engine_choose(struct sdpa_plan *plan, struct sdpai_report *rep
   for (int i = 0; i < ENGINES; i++) {
     if (asked != engines[i]->id) continue;
     plan->engine = engines[i];
-    return engines[i]->applicable(plan, report);
+    return applicable(engines[i], plan, report);
   }
   return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
                     "engine is %u, which this build does not offer; expected SDPA_ENGINE_AUTO (0) "
@@ -58,7 +68,7 @@ void sdpai_engine_explain(const struct sdpa_plan *plan, char *text, size_t bytes
     struct sdpai_report report = {sentence, sizeof sentence};
     if (other == plan->engine) continue;
     const char *reason = other->second_choice(plan);
-    if (other->applicable(plan, &report) != SDPA_OK) {
+    if (applicable(other, plan, &report) != SDPA_OK) {
       reason = sentence;
     } else if (!reason) {
       reason = "it holds rows of scores as long as the keys";

@@ -9,9 +9,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "engines/dropout.h"
 #include "engines/engine.h"
 #include "engines/narrow_row.h"
 #include "engines/softmax_row.h"
+#include "engines/tiled_backward.h"
 #include "engines/tiled_describe.h"
 #include "engines/tiled_layout.h"
 #include "engines/tiled_scratch.h"
@@ -81,6 +83,12 @@ SDPAI_INLINE void ask_rows(uint32_t type, const void *tensor, const sdpa_strides
 #include "engines/tiled_lanes_tpl.h"
 #include "engines/tiled_run_tpl.h"
 #include "engines/tiled_small_tpl.h"
+#include "engines/tiled_backward_panel_tpl.h"
+#include "engines/tiled_backward_pair_tpl.h"
+#include "engines/tiled_backward_tile_tpl.h"
+#include "engines/tiled_backward_sums_tpl.h"
+#include "engines/tiled_backward_bias_tpl.h"
+#include "engines/tiled_backward_run_tpl.h"
 #undef T
 #undef X
 #undef FIELD
@@ -107,6 +115,12 @@ SDPAI_INLINE void ask_rows(uint32_t type, const void *tensor, const sdpa_strides
 #include "engines/tiled_lanes_tpl.h"
 #include "engines/tiled_run_tpl.h"
 #include "engines/tiled_small_tpl.h"
+#include "engines/tiled_backward_panel_tpl.h"
+#include "engines/tiled_backward_pair_tpl.h"
+#include "engines/tiled_backward_tile_tpl.h"
+#include "engines/tiled_backward_sums_tpl.h"
+#include "engines/tiled_backward_bias_tpl.h"
+#include "engines/tiled_backward_run_tpl.h"
 
 /* Where heads share a mask or bias, they take turns, so that each part of it is read from memory once; else
  * one head after the other, so that its keys and values are. */
@@ -218,6 +232,14 @@ static sdpa_status tiled_run(const struct sdpa_plan *plan, const struct sdpai_ar
   return failed ? SDPA_ERROR_CALLBACK : SDPA_OK;
 }
 
+static sdpa_status tiled_backward_run(const struct sdpa_plan *plan, const struct sdpai_args *args,
+                                      const struct sdpai_grads *grads, void *workspace) {
+  const int failed = plan->problem.types.compute == SDPA_F32
+                         ? run_backward_f32(plan, args, grads, workspace)
+                         : run_backward_f64(plan, args, grads, workspace);
+  return failed ? SDPA_ERROR_CALLBACK : SDPA_OK;
+}
+
 static sdpa_status tiled_applicable(const struct sdpa_plan *plan, struct sdpai_report *report) {
   (void)plan, (void)report;
   return SDPA_OK;
@@ -238,5 +260,7 @@ const struct sdpai_engine sdpai_engine_tiled = {
     .second_choice = tiled_second_choice,
     .layout = sdpai_tiled_layout,
     .run = tiled_run,
+    .backward_layout = sdpai_tiled_backward_layout,
+    .backward_run = tiled_backward_run,
     .describe = sdpai_tiled_describe,
 };

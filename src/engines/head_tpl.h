@@ -21,6 +21,9 @@ struct X(head) {
   void *output;
   T *weights, *scores, *lse;
   struct sdpai_row_scratch rows;
+  struct sdpai_dropout dropout; /* unset unless sdpai_drops() */
+  struct sdpai_dropout_state draws;
+  T kept; /* what a kept weight is multiplied with, 1 without dropout */
 };
 
 /* sdpai_at() in T. */
@@ -110,6 +113,24 @@ static void X(select_head)(struct X(head) * head, const struct sdpa_plan *plan,
   head->lse = X(out_at)(a->lse, b * p->lse.batch + h * p->lse.head);
   head->sink = X(at)(a->sinks, h);
   head->slope = a->alibi_slopes ? ((const T *)a->alibi_slopes)[h] : 0;
+  head->kept = 1;
+  if (sdpai_drops(p)) {
+    sdpai_dropout_start(p, a, &head->dropout);
+    head->draws = sdpai_dropout_head(&head->dropout, b, h);
+    head->kept = (T)head->dropout.factor;
+  }
+}
+
+/* x[t] becomes 0 where the row drops key first + t. */
+static void X(drop_row)(const struct X(head) * head, int64_t row, int64_t first, int64_t n, T *x) {
+  uint32_t words[SDPAI_DROP_KEYS / 32];
+  if (!sdpai_drops(&head->plan->problem)) return;
+  const struct sdpai_dropout_state draws = sdpai_dropout_row(&head->dropout, &head->draws, row);
+  for (int64_t t = 0; t < n; t += SDPAI_DROP_KEYS) {
+    const int64_t part = sdpai_min(n - t, SDPAI_DROP_KEYS);
+    sdpai_dropout_words(head->plan->kernels, &head->dropout, &draws, first + t, part, 1, words);
+    head->kernels->row_keep(part, x + t, words);
+  }
 }
 
 /* Stages 1 and 2 hold a score at every position within the lengths, allowed or not (semantics rule

@@ -8,22 +8,32 @@
 #include "runtime/arena.h"
 #include "runtime/checked_math.h"
 
-sdpa_status sdpai_plan_build(const sdpa_problem *problem, const sdpa_options *options,
+sdpa_status sdpai_plan_build(const sdpa_problem *problem, const sdpa_options *options, int backward,
                              struct sdpa_plan *plan, struct sdpai_report *report) {
-  sdpa_status status = sdpai_problem_read(problem, &plan->problem, report);
+  plan->backward = backward;
+  sdpa_status status = sdpai_problem_read(problem, backward, &plan->problem, report);
   if (status == SDPA_OK) status = sdpai_options_read(options, &plan->options, report);
   if (status != SDPA_OK) return status;
   plan->kernels = sdpai_kernels_select(plan->options.isa);
   status = sdpai_engine_choose(plan, report);
   if (status != SDPA_OK) return status;
-  return plan->engine->layout(plan, report);
+  return backward ? plan->engine->backward_layout(plan, report)
+                  : plan->engine->layout(plan, report);
 }
 
-sdpa_status sdpai_plan_check(const struct sdpa_plan *plan, const sdpa_args *args,
-                             const void *workspace, size_t bytes, struct sdpai_args *checked,
-                             struct sdpai_report *report) {
-  sdpa_status status = sdpai_args_read(&plan->problem, args, checked, report);
-  if (status != SDPA_OK || !workspace) return status;
+static sdpa_status check_kind(const struct sdpa_plan *plan, int backward,
+                              struct sdpai_report *report) {
+  if (plan->backward == backward) return SDPA_OK;
+  return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
+                    "plan is one of %s(); expected one of %s() for the %s pass",
+                    plan->backward ? "sdpa_plan_create_backward" : "sdpa_plan_create",
+                    backward ? "sdpa_plan_create_backward" : "sdpa_plan_create",
+                    backward ? "backward" : "forward");
+}
+
+static sdpa_status check_workspace(const struct sdpa_plan *plan, const void *workspace,
+                                   size_t bytes, struct sdpai_report *report) {
+  if (!workspace) return SDPA_OK;
   if (bytes < plan->workspace)
     return sdpai_fail(report, SDPA_ERROR_WORKSPACE,
                       "bytes is %zu; expected at least %zu, what sdpa_plan_workspace() tells",
@@ -33,6 +43,27 @@ sdpa_status sdpai_plan_check(const struct sdpa_plan *plan, const sdpa_args *args
                       "workspace is %p; expected a multiple of %d bytes", workspace,
                       SDPAI_ARENA_ALIGNMENT);
   return SDPA_OK;
+}
+
+sdpa_status sdpai_plan_check(const struct sdpa_plan *plan, const sdpa_args *args,
+                             const void *workspace, size_t bytes, struct sdpai_args *checked,
+                             struct sdpai_report *report) {
+  sdpa_status status = check_kind(plan, 0, report);
+  if (status == SDPA_OK) status = sdpai_args_read(&plan->problem, 0, args, checked, report);
+  if (status == SDPA_OK) status = check_workspace(plan, workspace, bytes, report);
+  return status;
+}
+
+sdpa_status sdpai_plan_check_backward(const struct sdpa_plan *plan, const sdpa_args *args,
+                                      const sdpa_grads *grads, const void *workspace, size_t bytes,
+                                      struct sdpai_args *checked_args,
+                                      struct sdpai_grads *checked_grads,
+                                      struct sdpai_report *report) {
+  sdpa_status status = check_kind(plan, 1, report);
+  if (status == SDPA_OK) status = sdpai_args_read(&plan->problem, 1, args, checked_args, report);
+  if (status == SDPA_OK) status = sdpai_grads_read(&plan->problem, grads, checked_grads, report);
+  if (status == SDPA_OK) status = check_workspace(plan, workspace, bytes, report);
+  return status;
 }
 
 /* Sum of `rows` numbers from `first` to `last` in steps of -1, 0 or 1. */
@@ -85,10 +116,12 @@ int64_t sdpai_plan_pairs(const struct sdpai_problem *problem) {
   return sdpai_saturating_mul(pairs, heads);
 }
 
-int64_t sdpai_plan_flops(const struct sdpai_problem *problem) {
-  int64_t columns = problem->key_dim;
+int64_t sdpai_plan_flops(const struct sdpai_problem *problem, int backward) {
+  /* Backward: Q K^T again, dQ and dK; dO V^T and dV. */
+  int64_t columns = sdpai_saturating_mul(problem->key_dim, backward ? 3 : 1);
   if (!(problem->features & SDPA_NO_OUTPUT))
-    columns = sdpai_saturating_add(columns, problem->value_dim);
+    columns =
+        sdpai_saturating_add(columns, sdpai_saturating_mul(problem->value_dim, backward ? 2 : 1));
   return sdpai_saturating_mul(sdpai_plan_pairs(problem), sdpai_saturating_mul(2, columns));
 }
 
@@ -103,7 +136,33 @@ static int64_t tensor_bytes(const sdpa_strides *strides, int64_t batch, int64_t 
   return bytes;
 }
 
-int64_t sdpai_plan_bytes(const struct sdpai_problem *problem) {
+/* What a backward pass reads and writes beside the forward pass's inputs: output, dO, lse and dlse,
+ * and every gradient. */
+static int64_t backward_bytes(const struct sdpai_problem *p) {
+  const int64_t b = p->batch, h = p->query_heads, g = p->kv_heads, n_q = p->query_len,
+                n_k = p->key_len, output = sdpai_element(p->types.output),
+                lse = tensor_bytes(&p->lse, b, h, n_q, 1, p->element);
+  const int64_t bytes[] = {
+      tensor_bytes(&p->output, b, h, n_q, p->value_dim, output),
+      tensor_bytes(&p->grad_output, b, h, n_q, p->value_dim, output),
+      lse,
+      lse,
+      tensor_bytes(&p->grad_query, b, h, n_q, p->key_dim, sdpai_element(p->types.query)),
+      tensor_bytes(&p->grad_key, b, g, n_k, p->key_dim, sdpai_element(p->types.key)),
+      tensor_bytes(&p->grad_value, b, g, n_k, p->value_dim, sdpai_element(p->types.value)),
+      p->features & SDPA_BIAS
+          ? tensor_bytes(&p->grad_bias, b, h, n_q, n_k, sdpai_element(p->types.bias))
+          : 0,
+      p->features & SDPA_ALIBI ? sdpai_saturating_mul(h, p->element) : 0,
+      p->features & SDPA_SINKS ? sdpai_saturating_mul(h, p->element) : 0,
+  };
+  int64_t sum = 0;
+  for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
+    sum = sdpai_saturating_add(sum, bytes[i]);
+  return sum;
+}
+
+int64_t sdpai_plan_bytes(const struct sdpai_problem *problem, int backward) {
   const struct sdpai_problem *p = problem;
   const int64_t compute = p->element;
   const int64_t b = p->batch, h = p->query_heads, n_q = p->query_len, n_k = p->key_len;
@@ -116,7 +175,8 @@ int64_t sdpai_plan_bytes(const struct sdpai_problem *problem) {
       {tensor_bytes(&p->key, b, p->kv_heads, n_k, p->key_dim, sdpai_element(p->types.key)), 1},
       {tensor_bytes(&p->value, b, p->kv_heads, n_k, p->value_dim, sdpai_element(p->types.value)),
        output},
-      {tensor_bytes(&p->output, b, h, n_q, p->value_dim, sdpai_element(p->types.output)), output},
+      {tensor_bytes(&p->output, b, h, n_q, p->value_dim, sdpai_element(p->types.output)),
+       output && !backward},
       {tensor_bytes(&p->mask, b, h, n_q, n_k, 1), (p->features & SDPA_MASK) != 0},
       {tensor_bytes(&p->bias, b, h, n_q, n_k, sdpai_element(p->types.bias)),
        (p->features & SDPA_BIAS) != 0},
@@ -129,7 +189,7 @@ int64_t sdpai_plan_bytes(const struct sdpai_problem *problem) {
       {sdpai_saturating_mul(b, 8), (p->features & SDPA_QUERY_LENS) != 0},
       {sdpai_saturating_mul(b, 8), (p->features & SDPA_OFFSETS) != 0},
   };
-  int64_t bytes = 0;
+  int64_t bytes = backward ? backward_bytes(p) : 0;
   for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
     if (tensors[i].declared) bytes = sdpai_saturating_add(bytes, tensors[i].bytes);
   return bytes;

@@ -21,7 +21,8 @@ struct sdpai_blas_plan {
 };
 
 /* How engine tiled cuts the work. A kv head's query rows are those of all its query heads, one head
- * after the other: group * query_len of them. */
+ * after the other: group * query_len of them. In a backward plan an item is a chunk, and the splits are
+ * the groups of tiles of keys (tiled_backward.h). */
 struct sdpai_tiled_plan {
   uint8_t by_rows;                  /* few queries: dimensions in lanes, not queries */
   uint8_t small;                    /* tiled_small_tpl.h */
@@ -46,6 +47,7 @@ struct sdpai_tiled_plan {
 struct sdpa_plan {
   struct sdpai_problem problem;
   struct sdpai_options options;
+  int backward; /* for sdpa_backward(): no other entry runs it */
   const struct sdpai_engine *engine;
   const struct sdpai_kernels *kernels;
   int64_t block_rows; /* query rows whose scores are held at once */
@@ -54,8 +56,9 @@ struct sdpa_plan {
   size_t workspace; /* bytes at SDPAI_ARENA_ALIGNMENT */
 };
 
-/* Checks, chooses and measures. On an error *plan is unspecified. */
-sdpa_status sdpai_plan_build(const sdpa_problem *problem, const sdpa_options *options,
+/* Checks, chooses and measures; `backward`: for sdpa_backward(). On an error *plan is unspecified.
+ */
+sdpa_status sdpai_plan_build(const sdpa_problem *problem, const sdpa_options *options, int backward,
                              struct sdpa_plan *plan, struct sdpai_report *report);
 
 /* Checks the args against the plan, and the workspace unless it is NULL. */
@@ -63,12 +66,19 @@ sdpa_status sdpai_plan_check(const struct sdpa_plan *plan, const sdpa_args *args
                              const void *workspace, size_t bytes, struct sdpai_args *checked,
                              struct sdpai_report *report);
 
+/* The same for sdpa_backward(). */
+sdpa_status sdpai_plan_check_backward(const struct sdpa_plan *plan, const sdpa_args *args,
+                                      const sdpa_grads *grads, const void *workspace, size_t bytes,
+                                      struct sdpai_args *checked_args,
+                                      struct sdpai_grads *checked_grads,
+                                      struct sdpai_report *report);
+
 /* Query-key pairs that causal, window and capacities allow, without lengths, masks and offsets per
  * batch, which a plan does not know. Held at INT64_MAX. */
 int64_t sdpai_plan_pairs(const struct sdpai_problem *problem);
 
 /* The figures of sdpa_plan_info, by the rules that stand there. */
-int64_t sdpai_plan_flops(const struct sdpai_problem *problem);
-int64_t sdpai_plan_bytes(const struct sdpai_problem *problem);
+int64_t sdpai_plan_flops(const struct sdpai_problem *problem, int backward);
+int64_t sdpai_plan_bytes(const struct sdpai_problem *problem, int backward);
 
 #endif

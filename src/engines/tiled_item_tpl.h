@@ -14,10 +14,11 @@ struct X(item) {
   const struct X(sdpai_kernels) * kernels;
   const struct sdpai_matrix_kernels *matrix;
   int64_t batch, kv_head;
-  int64_t first, rows;        /* in the numbering of tiled_segment.h */
-  int64_t query_len, key_len; /* L_q, L_k */
-  struct sdpai_interval keys; /* within 0 .. L_k */
-  const void *key, *value;    /* of the head, at key 0, in the caller's types */
+  int64_t first, rows;          /* in the numbering of tiled_segment.h */
+  int64_t query_len, key_len;   /* L_q, L_k */
+  struct sdpai_interval keys;   /* within 0 .. L_k */
+  const void *key, *value;      /* of the head, at key 0, in the caller's types */
+  struct sdpai_dropout dropout; /* unset unless sdpai_drops() */
   T scale; /* what the softmax still multiplies scores with; not negative in lanes */
 };
 
@@ -104,7 +105,7 @@ static T X(finish_state)(T m, T l, const T *sink, T *lse) {
 }
 
 /* Turns the scores that a row of the caller's weights holds at the keys 0 .. L_k into its weights:
- * exp(scale * x - m) * factor where they are allowed, 0 elsewhere. A factor that was held above 0 is
+ * exp(scale * x - m) * factor where they are allowed and not dropped, 0 elsewhere. A factor that was held above 0 is
  * nearer to 0. */
 static void X(finish_weights)(const struct X(item) * item, const struct X(head) * head, int64_t row,
                               T m, T factor) {
@@ -123,13 +124,15 @@ static void X(finish_weights)(const struct X(item) * item, const struct X(head) 
       X(set_nan)(head, row, part, x);
     } else {
       head->kernels->row_exp(n, x, item->scale, m, x);
-      head->kernels->row_scale(n, x, factor == SMALLEST ? 0 : factor);
+      X(drop_row)(head, row, j, n, x);
+      head->kernels->row_scale(n, x, factor == SMALLEST ? 0 : factor * head->kept);
     }
     X(scatter)(n, x, weights + j * col, col);
   }
 }
 
-/* What a row leaves beside its output: log-sum-exp, weights, and -inf in the scores' padding. */
+/* What a row leaves beside its output: log-sum-exp, weights, and -inf in the scores' padding.
+ * Returns the output's factor. */
 static T X(finish_row_tiled)(const struct X(item) * item, const struct X(head) * head, int64_t row,
                              T m, T l) {
   const struct sdpai_problem *p = &item->plan->problem;
@@ -141,5 +144,5 @@ static T X(finish_row_tiled)(const struct X(item) * item, const struct X(head) *
     const int64_t from = live ? item->key_len : 0, col = p->scores.col;
     X(fill)(p->key_len - from, -(T)INFINITY, head->scores + row * p->scores.row + from * col, col);
   }
-  return factor;
+  return factor * head->kept;
 }

@@ -76,6 +76,7 @@ static void X(run_tile)(const struct X(item) * item, const struct X(panel) * pan
   item->kernels->tile_softmax(n, panel->width, item->scale, scratch->scores, scratch->max, panel->m,
                               panel->l, scratch->alpha);
   if (!item->value) return;
+  if (panel->draws) X(drop_lanes)(item, panel, tile.keys);
   int nonfinite = 0;
   struct X(rows) finite = tile.value;
   if (rules.words || rules.bias) {
@@ -101,6 +102,7 @@ static struct X(panel) X(panel_at)(const struct X(item) * item, int64_t index) {
                            .output = X(out_at)(s->output, at * p->value_dim),
                            .m = (T *)s->m + at,
                            .l = (T *)s->l + at,
+                           .draws = s->draws ? s->draws + at : NULL,
                            .begin = s->begin + at,
                            .end = s->end + at};
   panel.width = (panel.rows + lanes - 1) / lanes * lanes;

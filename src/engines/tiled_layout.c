@@ -55,7 +55,7 @@ static void choose_packing(const struct sdpai_problem *p, struct sdpai_tiled_pla
 static void cut_panels(const struct sdpa_plan *plan, int32_t threads, int64_t vectors,
                        int64_t usual, int64_t least, struct sdpai_tiled_plan *t) {
   const struct sdpai_problem *p = &plan->problem;
-  const int64_t lanes = sdpai_tiled_lanes(plan);
+  const int64_t lanes = sdpai_plan_lanes(plan);
   const int64_t rows = sdpai_saturating_mul(p->group, p->query_len);
   const int64_t heads = sdpai_saturating_mul(p->batch, p->kv_heads);
   const int64_t vector_bytes =
@@ -95,7 +95,7 @@ static void choose_matrix(const struct sdpa_plan *plan, int32_t threads,
 
 static void cut_rows(const struct sdpa_plan *plan, int32_t threads, struct sdpai_tiled_plan *t) {
   const struct sdpai_problem *p = &plan->problem;
-  const int64_t lanes = sdpai_tiled_lanes(plan);
+  const int64_t lanes = sdpai_plan_lanes(plan);
   t->by_rows = p->query_len <= sdpai_max(1, lanes * 3 / 4);
   choose_packing(p, t);
   if (t->by_rows) {
@@ -166,7 +166,7 @@ sdpa_status sdpai_tiled_layout(struct sdpa_plan *plan, struct sdpai_report *repo
   }
   const int64_t work =
       sdpai_saturating_mul(sdpai_plan_pairs(p), sdpai_saturating_add(p->key_dim, p->value_dim));
-  const int64_t lanes = sdpai_tiled_lanes(plan);
+  const int64_t lanes = sdpai_plan_lanes(plan);
   if (is_small(p, lanes, work)) {
     t->small = t->by_rows = 1;
     t->item_rows = p->query_len;

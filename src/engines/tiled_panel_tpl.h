@@ -10,12 +10,21 @@
 struct X(panel) {
   int64_t first, rows, width; /* rows in the numbering of tiled_segment.h; width: whole vectors */
   T *query, *output, *m, *l;
-  int64_t *begin, *end;             /* [width] keys of each lane; all keys where no row is live */
-  struct sdpai_interval any, every; /* keys of some live lane; of every live lane */
-  uint16_t *packed_query;           /* for the matrix unit: */
-  uint8_t *unfit_lanes;             /* [width] 1: a number of the lane does not fit it */
-  int64_t unfit;                    /* how many such lanes */
+  int64_t *begin, *end;              /* [width] keys of each lane; all keys where no row is live */
+  struct sdpai_interval any, every;  /* keys of some live lane; of every live lane */
+  struct sdpai_dropout_state *draws; /* [width] of each lane's row, if weights are dropped */
+  uint16_t *packed_query;            /* for the matrix unit: */
+  uint8_t *unfit_lanes;              /* [width] 1: a number of the lane does not fit it */
+  int64_t unfit;                     /* how many such lanes */
 };
+
+/* The states of a segment's rows. */
+static void X(start_draws)(const struct X(item) * item, const struct sdpai_segment *s,
+                           struct sdpai_dropout_state *draws) {
+  const struct sdpai_dropout_state head = sdpai_dropout_head(&item->dropout, item->batch, s->head);
+  for (int64_t r = 0; r < sdpai_live_rows(s, item->query_len); r++)
+    draws[s->lane + r] = sdpai_dropout_row(&item->dropout, &head, s->row + r);
+}
 
 static void X(start_lanes)(const struct X(item) * item, struct X(panel) * panel) {
   const struct sdpai_problem *p = &item->plan->problem;
@@ -31,6 +40,7 @@ static void X(start_lanes)(const struct X(item) * item, struct X(panel) * panel)
   sdpai_mask_view(p, item->args, item->batch, item->kv_head * p->group, &view);
   struct sdpai_segment s = {0};
   while (sdpai_next_segment(p, item->kv_head, panel->first, panel->rows, &s)) {
+    if (panel->draws) X(start_draws)(item, &s, panel->draws);
     for (int64_t r = 0; r < sdpai_live_rows(&s, item->query_len); r++) {
       const struct sdpai_interval own = sdpai_mask_interval(&view, s.row + r);
       panel->begin[s.lane + r] = own.begin;
@@ -174,6 +184,27 @@ static void X(pack_bias)(const struct X(item) * item, int64_t rows, int64_t keys
   }
 }
 
+/* Which weights of the tile the lanes keep: scratch->kept_words. */
+static const uint32_t *X(keep_lanes)(const struct X(item) * item, const struct X(panel) * panel,
+                                     struct sdpai_interval keys) {
+  const int64_t n = keys.end - keys.begin, width = panel->width;
+  uint32_t *words = item->scratch->kept_words;
+  memset(words, 0, (size_t)((n + 31) / 32 * width) * sizeof *words);
+  struct sdpai_segment at = {0};
+  while (sdpai_next_segment(&item->plan->problem, item->kv_head, panel->first, panel->rows, &at))
+    for (int64_t r = at.lane; r < at.lane + sdpai_live_rows(&at, item->query_len); r++)
+      sdpai_dropout_words(item->plan->kernels, &item->dropout, &panel->draws[r], keys.begin, n,
+                          width, words + r);
+  return words;
+}
+
+/* Weights that lanes drop become 0. */
+static void X(drop_lanes)(const struct X(item) * item, const struct X(panel) * panel,
+                          struct sdpai_interval keys) {
+  item->kernels->tile_keep(keys.end - keys.begin, panel->width, item->scratch->scores,
+                           X(keep_lanes)(item, panel, keys));
+}
+
 /* Bias of the tile in lanes, slopes and distances: what tile_rules needs beside words. */
 static void X(fill_rules)(const struct X(item) * item, const struct X(panel) * panel,
                           struct sdpai_interval keys, struct X(sdpai_tile_rules) * rules) {
@@ -244,25 +275,22 @@ static void X(add_nonfinite_lanes)(const struct X(item) * item, const struct X(p
   }
 }
 
-/* Lanes, times their factors, to rows of the caller's output. */
-static void X(unpack_outputs)(const struct X(item) * item, int64_t rows, const T *tile,
-                              int64_t width, const T *factor, void *output) {
-  const struct sdpai_problem *p = &item->plan->problem;
-  const uint32_t type = p->types.output;
-  if (type == p->types.compute) {
-    item->kernels->tile_unpack(rows, p->value_dim, tile, width, factor, output, p->output.row,
-                               p->output.col);
+/* Lanes, times their factors, to rows of the caller's `to`, of `dim` elements of `type`. */
+static void X(unpack_rows)(const struct X(item) * item, int64_t rows, int64_t dim, const T *tile,
+                           int64_t width, const T *factor, uint32_t type, void *to,
+                           const sdpa_strides *strides) {
+  if (type == item->plan->problem.types.compute) {
+    item->kernels->tile_unpack(rows, dim, tile, width, factor, to, strides->row, strides->col);
     return;
   }
   const int64_t lanes = item->kernels->lanes;
   T *copy = item->scratch->output_rows;
   for (int64_t r = 0; r < rows; r += lanes) {
     const int64_t count = sdpai_min(lanes, rows - r);
-    item->kernels->tile_unpack(count, p->value_dim, tile + r, width, factor + r, copy, p->value_dim,
-                               1);
+    item->kernels->tile_unpack(count, dim, tile + r, width, factor + r, copy, dim, 1);
     for (int64_t i = 0; i < count; i++) X(store_row)
-    (item->plan->kernels, type, p->value_dim, copy + i * p->value_dim,
-     sdpai_out_at(type, output, (r + i) * p->output.row), p->output.col);
+    (item->plan->kernels, type, dim, copy + i * dim, sdpai_out_at(type, to, (r + i) * strides->row),
+     strides->col);
   }
 }
 
@@ -277,9 +305,10 @@ static void X(finish_panel)(const struct X(item) * item, const struct X(panel) *
     for (int64_t r = 0; r < s.rows; r++)
       factor[s.lane + r] =
           X(finish_row_tiled)(item, &head, s.row + r, panel->m[s.lane + r], panel->l[s.lane + r]);
-    if (head.output && p->value_dim > 0) X(unpack_outputs)
-    (item, s.rows, panel->output + s.lane, panel->width, factor + s.lane,
-     sdpai_out_at(p->types.output, head.output, s.row * p->output.row));
+    if (head.output && p->value_dim > 0) X(unpack_rows)
+    (item, s.rows, p->value_dim, panel->output + s.lane, panel->width, factor + s.lane,
+     p->types.output, sdpai_out_at(p->types.output, head.output, s.row * p->output.row),
+     &p->output);
   }
 }
 

@@ -50,6 +50,7 @@ static T X(softmax_tile_row)(const struct X(item) * item, const struct X(head) *
   const T alpha = *m == -(T)INFINITY ? 0 : EXP(*m - shift);
   *l = *l * alpha + sum;
   *m = now;
+  X(drop_row)(head, row, own.begin, n, own_x);
   X(fill)(own.begin - tile.begin, 0, x, 1);
   X(fill)(tile.end - own.end, 0, own_x + n, 1);
   return alpha;

@@ -26,6 +26,7 @@ static void X(start_item)(const struct tiled_run *run, const struct sdpai_tiled_
   if (!(p->features & SDPA_NO_OUTPUT) && p->value_dim > 0)
     item->value = sdpai_at(p->types.value, a->value,
                            at->batch * p->value.batch + at->kv_head * p->value.head);
+  if (sdpai_drops(p)) sdpai_dropout_start(p, a, &item->dropout);
   item->scale = 1;
   if (!run->plan->tiled.ruled)
     item->scale = (T)(run->plan->tiled.by_rows ? p->scale : fabs(p->scale));

@@ -9,6 +9,7 @@
 #ifndef SDPAI_TILED_SCRATCH_H
 #define SDPAI_TILED_SCRATCH_H
 
+#include "engines/dropout.h"
 #include "engines/plan.h"
 #include "engines/row_scratch.h"
 #include "runtime/arena.h"
@@ -48,6 +49,8 @@ struct sdpai_tiled_scratch {
   void *max, *alpha, *factor, *slope, *distance; /* [width] */
   int64_t *begin, *end;                          /* [width] keys of a lane's row */
   uint32_t *words;                               /* [SDPAI_TILE_WORDS][width] */
+  uint32_t *kept_words;                          /* the same of weights that dropout keeps */
+  struct sdpai_dropout_state *draws;             /* [panels][width] */
   void *bias;                                    /* [SDPAI_TILE_KEYS][width] */
   void *bias_rows;                               /* [lanes][SDPAI_TILE_KEYS] */
   struct sdpai_tiled_matrix_scratch matrix;
@@ -66,8 +69,12 @@ struct sdpai_tiled_scratch {
   struct sdpai_part part, total; /* of one split, and of those before */
 };
 
+/* a * b * c elements where needed, none where not. */
+void *sdpai_take(struct sdpai_arena *arena, int needed, int64_t a, int64_t b, int64_t c,
+                 size_t element);
+
 /* Queries that one vector of the compute type holds. */
-static inline int64_t sdpai_tiled_lanes(const struct sdpa_plan *plan) {
+static inline int64_t sdpai_plan_lanes(const struct sdpa_plan *plan) {
   return plan->problem.types.compute == SDPA_F32 ? plan->kernels->f32.lanes
                                                  : plan->kernels->f64.lanes;
 }

@@ -69,6 +69,28 @@
 #define SDPAI_DECLARE_tile_values_3(name, type, real) SDPAI_DECLARE_tile_values(name, real)
 #define SDPAI_DECLARE_mask_words(name, type, real)                                                 \
   void name(int64_t n, const uint8_t *mask, int64_t stride, uint32_t *words);
+#define SDPAI_DECLARE_tile_weights(name, type, real)                                               \
+  void name(int64_t keys, int64_t width, real scale, real *s, const real *shift);
+#define SDPAI_DECLARE_tile_gradient(name, type, real)                                              \
+  void name(int64_t keys, int64_t width, real *p, real *g, const real *delta,                      \
+            const uint32_t *kept, real factor);
+#define SDPAI_DECLARE_tile_dot(name, type, real)                                                   \
+  void name(int64_t keys, int64_t width, const real *p, const real *g, const uint32_t *kept,       \
+            real factor, real *sum);
+#define SDPAI_DECLARE_tile_slopes(name, type, real)                                                \
+  void name(int64_t keys, int64_t width, const real *g, const real *distance, real *sum);
+#define SDPAI_DECLARE_tile_sums(name, type, real)                                                  \
+  void name(int64_t keys, int64_t rows, int64_t dim, const real *p, int64_t ldp, const real *x,    \
+            int64_t ldx, real *sum, int64_t lds);
+#define SDPAI_DECLARE_row_softcap_backward(name, type, real)                                       \
+  void name(int64_t n, const real *x, real scale, real softcap, real *g);
+#define SDPAI_DECLARE_row_keep(name, type, real)                                                   \
+  void name(int64_t n, real *x, const uint32_t *words);
+#define SDPAI_DECLARE_tile_keep(name, type, real)                                                  \
+  void name(int64_t keys, int64_t width, real *s, const uint32_t *words);
+#define SDPAI_DECLARE_dropout_words(name, type, real)                                              \
+  void name(int64_t n, const uint32_t state[4], uint64_t first, uint32_t threshold,                \
+            int64_t stride, uint32_t *words);
 
 #define SDPAI_DECLARE_row_load(name, type, real)  void name(int64_t n, const real *x, float *out);
 #define SDPAI_DECLARE_row_store(name, type, real) void name(int64_t n, const float *x, real *out);

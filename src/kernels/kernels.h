@@ -116,8 +116,42 @@ struct sdpai_tile_rules_f64 {
  *             holds.
  *             Lanes from `rows` on are not read.
  *
+ * tile_weights, tile_gradient and the four after them are those of the backward pass. A factor z of a weight
+ * is `factor` where bit j % 32 of word j / 32 of `kept`, [ceil(keys / 32)][width], is 1, and 0 where it is 0;
+ * kept NULL: 1.
+ *
+ * tile_weights
+ *             s becomes exp(scale * s - shift[i]), and exactly 0 where s is -inf or shift[i] is +inf, whatever
+ *             the other holds.
+ *
+ * tile_gradient
+ *             g becomes p (z g - delta[i]), then p becomes z p. A weight of 0 gives exactly 0 in both,
+ *             whatever g and delta hold.
+ *
+ * tile_dot    sum[i] = sum[i] + the sum over the keys of p z g; g is not read into the result where p
+ *             is 0.
+ *
+ * tile_slopes sum[i] = sum[i] + the sum over the keys of g |distance[i] - j|, j converted as in tile_rules.
+ *
+ * tile_sums   sum[j][d] = sum[j][d] + the sum over i < rows of p[j][i] x[i][d], for d < dim: p, x and sum by
+ *             rows with leading dimensions. The sum over i starts from zero.
+ *
+ * row_softcap_backward
+ *             g[t] = g[t] (1 - tanh(y)^2) for y = scale * x[t] / softcap, in place. The factor is formed without
+ *             cancellation, and is 0 for infinite y.
+ *
  * mask_words  Bit t of words[0], words[stride], ... is cleared where mask[t] is 0, for t < n; bits
  *             from n on in the last word are cleared.
+ *
+ * row_keep    x[t] becomes +0 where bit t % 32 of words[t / 32] is 0, whatever it held.
+ *
+ * tile_keep   s[j][i] likewise, by bit j % 32 of words[j / 32][i]; `words` is [ceil(keys / 32)][width].
+ *
+ * dropout_words (f32 alone: it has no type)
+ *             Bit t % 32 of words[t / 32 * stride] becomes 1 where draw first + t of a row is at least
+ *             `threshold`, for t < n; bits from n on in the last word become 0. Draw x is word x % 4 of
+ *             the Philox4x32-10 block (philox.h) of counter (lo(x / 4), hi(x / 4), state[2], state[3])
+ *             under the key (state[0], state[1]).
  */
 struct sdpai_kernels_f32 {
   int64_t lanes; /* queries that one vector holds */
@@ -154,6 +188,20 @@ struct sdpai_kernels_f32 {
   void (*tile_unpack)(int64_t rows, int64_t cols, const float *tile, int64_t width,
                       const float *factor, float *x, int64_t row_stride, int64_t col_stride);
   void (*mask_words)(int64_t n, const uint8_t *mask, int64_t stride, uint32_t *words);
+  void (*tile_weights)(int64_t keys, int64_t width, float scale, float *s, const float *shift);
+  void (*tile_gradient)(int64_t keys, int64_t width, float *p, float *g, const float *delta,
+                        const uint32_t *kept, float factor);
+  void (*tile_dot)(int64_t keys, int64_t width, const float *p, const float *g,
+                   const uint32_t *kept, float factor, float *sum);
+  void (*tile_slopes)(int64_t keys, int64_t width, const float *g, const float *distance,
+                      float *sum);
+  void (*tile_sums)(int64_t keys, int64_t rows, int64_t dim, const float *p, int64_t ldp,
+                    const float *x, int64_t ldx, float *sum, int64_t lds);
+  void (*row_softcap_backward)(int64_t n, const float *x, float scale, float softcap, float *g);
+  void (*row_keep)(int64_t n, float *x, const uint32_t *words);
+  void (*tile_keep)(int64_t keys, int64_t width, float *s, const uint32_t *words);
+  void (*dropout_words)(int64_t n, const uint32_t state[4], uint64_t first, uint32_t threshold,
+                        int64_t stride, uint32_t *words);
 };
 struct sdpai_kernels_f64 {
   int64_t lanes;
@@ -191,6 +239,18 @@ struct sdpai_kernels_f64 {
   void (*tile_unpack)(int64_t rows, int64_t cols, const double *tile, int64_t width,
                       const double *factor, double *x, int64_t row_stride, int64_t col_stride);
   void (*mask_words)(int64_t n, const uint8_t *mask, int64_t stride, uint32_t *words);
+  void (*tile_weights)(int64_t keys, int64_t width, double scale, double *s, const double *shift);
+  void (*tile_gradient)(int64_t keys, int64_t width, double *p, double *g, const double *delta,
+                        const uint32_t *kept, double factor);
+  void (*tile_dot)(int64_t keys, int64_t width, const double *p, const double *g,
+                   const uint32_t *kept, double factor, double *sum);
+  void (*tile_slopes)(int64_t keys, int64_t width, const double *g, const double *distance,
+                      double *sum);
+  void (*tile_sums)(int64_t keys, int64_t rows, int64_t dim, const double *p, int64_t ldp,
+                    const double *x, int64_t ldx, double *sum, int64_t lds);
+  void (*row_softcap_backward)(int64_t n, const double *x, double scale, double softcap, double *g);
+  void (*row_keep)(int64_t n, double *x, const uint32_t *words);
+  void (*tile_keep)(int64_t keys, int64_t width, double *s, const uint32_t *words);
 };
 
 /* Types that are stored in 16 bits and computed in f32: brain floating point (the upper half of a

@@ -4,6 +4,8 @@
  */
 #include "problem/problem.h"
 
+#include <string.h>
+
 #include "runtime/checked_math.h"
 
 /* A view of full size of *problem, after checking what layouts depend on. */
@@ -46,6 +48,11 @@ static int fits(const sdpa_strides *s, int64_t batch) {
          s->row != INT64_MAX && s->head != INT64_MAX;
 }
 
+/* Sets strides that came after 0.1, if the caller's struct has them. */
+static void set_within(sdpa_problem *problem, size_t at, sdpa_strides strides) {
+  if (at + sizeof strides <= problem->size) memcpy((char *)problem + at, &strides, sizeof strides);
+}
+
 sdpa_status sdpai_problem_layout(sdpa_problem *problem, uint32_t layout) {
   sdpa_problem copy;
   const sdpa_problem *p;
@@ -74,6 +81,11 @@ sdpa_status sdpai_problem_layout(sdpa_problem *problem, uint32_t layout) {
   problem->output = output;
   problem->mask = problem->bias = problem->weights = problem->scores = square;
   problem->lse = lse;
+  set_within(problem, offsetof(sdpa_problem, grad_query), query);
+  set_within(problem, offsetof(sdpa_problem, grad_key), key);
+  set_within(problem, offsetof(sdpa_problem, grad_value), value);
+  set_within(problem, offsetof(sdpa_problem, grad_output), output);
+  set_within(problem, offsetof(sdpa_problem, grad_bias), square);
   return SDPA_OK;
 }
 

@@ -103,6 +103,19 @@ struct sdpai_interval sdpai_mask_interval(const struct sdpai_mask_view *view, in
   return keys;
 }
 
+struct sdpai_interval sdpai_mask_interval_of_rows(const struct sdpai_mask_view *view, int64_t first,
+                                                  int64_t rows) {
+  struct sdpai_interval keys = {INT64_MAX, 0};
+  for (int64_t i = first; i < first + rows; i++) {
+    const struct sdpai_interval own = sdpai_mask_interval(view, i);
+    if (own.end == 0) continue;
+    keys.begin = sdpai_min(keys.begin, own.begin);
+    keys.end = sdpai_max(keys.end, own.end);
+  }
+  if (keys.end == 0) keys.begin = 0;
+  return keys;
+}
+
 void sdpai_mask_allowed(const struct sdpai_mask_view *view, int64_t row, struct sdpai_interval keys,
                         uint8_t *allowed) {
   if (keys.end <= keys.begin) return;

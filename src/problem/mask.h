@@ -35,6 +35,10 @@ void sdpai_mask_view(const struct sdpai_problem *problem, const struct sdpai_arg
  * {0, 0} if there are none. */
 struct sdpai_interval sdpai_mask_interval(const struct sdpai_mask_view *view, int64_t row);
 
+/* The keys outside of which none of some rows attends anything; {0, 0} if there are none. */
+struct sdpai_interval sdpai_mask_interval_of_rows(const struct sdpai_mask_view *view, int64_t first,
+                                                  int64_t rows);
+
 /* allowed[t] = 1 if row `row` attends key keys.begin + t, else 0; keys lies within the row's
  * interval. */
 void sdpai_mask_allowed(const struct sdpai_mask_view *view, int64_t row, struct sdpai_interval keys,

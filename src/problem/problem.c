@@ -14,7 +14,7 @@ sdpa_status sdpai_struct_read(const char *name, const void *source, uint32_t siz
                               struct sdpai_report *report) {
   if (size < baseline)
     return sdpai_fail(report, SDPA_ERROR_STRUCT_SIZE,
-                      "%s.size is %u; expected at least %zu, its size in 0.1", name, (unsigned)size,
+                      "%s.size is %u; expected at least %zu, its first size", name, (unsigned)size,
                       baseline);
   for (size_t i = full; i < size; i++)
     if (((const unsigned char *)source)[i] != 0)
@@ -82,6 +82,7 @@ static void read_scalars(const sdpa_problem *problem, struct sdpai_problem *resu
   }
   result->scale = sdpai_dtype_round(result->types.compute, scale);
   result->softcap = sdpai_dtype_round(result->types.compute, problem->softcap);
+  result->dropout = problem->dropout;
 }
 
 /* Strides that engines may multiply with, whatever stood in those that are not used: 0 along a
@@ -98,9 +99,30 @@ static sdpa_strides used_strides(const sdpa_strides *given, int declared, int64_
   return used;
 }
 
-static void read_strides(const sdpa_problem *problem, struct sdpai_problem *result) {
+/* Along a dimension in which the bias repeats its gradient is one sum. */
+static sdpa_strides where_not_broadcast(sdpa_strides grad, const sdpa_strides *bias) {
+  if (bias->batch == 0) grad.batch = 0;
+  if (bias->head == 0) grad.head = 0;
+  if (bias->row == 0) grad.row = 0;
+  if (bias->col == 0) grad.col = 0;
+  return grad;
+}
+
+static void read_grad_strides(const sdpa_problem *p, int backward, struct sdpai_problem *result) {
+  const int64_t b = p->batch, h = p->query_heads, g = p->kv_heads, n_q = p->query_len,
+                n_k = p->key_len;
+  const int bias = backward && (p->features & SDPA_BIAS) != 0;
+  result->grad_query = used_strides(&p->grad_query, backward, b, h, n_q, p->key_dim);
+  result->grad_key = used_strides(&p->grad_key, backward, b, g, n_k, p->key_dim);
+  result->grad_value = used_strides(&p->grad_value, backward, b, g, n_k, p->value_dim);
+  result->grad_output = used_strides(&p->grad_output, backward, b, h, n_q, p->value_dim);
+  result->grad_bias =
+      where_not_broadcast(used_strides(&p->grad_bias, bias, b, h, n_q, n_k), &result->bias);
+}
+
+static void read_strides(const sdpa_problem *problem, int backward, struct sdpai_problem *result) {
   const sdpa_problem *p = problem;
-  const uint32_t features = p->features;
+  const uint32_t features = result->features;
   const int64_t b = p->batch, h = p->query_heads, g = p->kv_heads, n_q = p->query_len,
                 n_k = p->key_len;
   const int output = !(features & SDPA_NO_OUTPUT);
@@ -112,11 +134,11 @@ static void read_strides(const sdpa_problem *problem, struct sdpai_problem *resu
   result->bias = used_strides(&p->bias, (features & SDPA_BIAS) != 0, b, h, n_q, n_k);
   result->weights = used_strides(&p->weights, (features & SDPA_WEIGHTS) != 0, b, h, n_q, n_k);
   result->scores = used_strides(&p->scores, (features & SDPA_SCORES) != 0, b, h, n_q, n_k);
-  result->lse = used_strides(&p->lse, (features & SDPA_LSE) != 0, b, h, n_q, 1);
+  result->lse = used_strides(&p->lse, backward || (features & SDPA_LSE) != 0, b, h, n_q, 1);
 }
 
-sdpa_status sdpai_problem_read(const sdpa_problem *problem, struct sdpai_problem *result,
-                               struct sdpai_report *report) {
+sdpa_status sdpai_problem_read(const sdpa_problem *problem, int backward,
+                               struct sdpai_problem *result, struct sdpai_report *report) {
   if (!problem)
     return sdpai_fail(report, SDPA_ERROR_NULL,
                       "problem is NULL; expected a pointer to an sdpa_problem");
@@ -124,21 +146,22 @@ sdpa_status sdpai_problem_read(const sdpa_problem *problem, struct sdpai_problem
   const void *view = NULL;
   sdpa_status status = sdpai_struct_read("sdpa_problem", problem, problem->size,
                                          SDPAI_PROBLEM_BASELINE, sizeof copy, &copy, &view, report);
-  if (status == SDPA_OK) status = sdpai_validate_problem(view, report);
+  if (status == SDPA_OK) status = sdpai_validate_problem(view, backward, report);
   if (status != SDPA_OK) return status;
   problem = view;
 
-  result->features = problem->features;
+  result->features = problem->features & ~(backward ? SDPAI_OUTPUT_FEATURES : 0);
   result->types = sdpai_problem_types(problem);
   sdpai_types_bytes(&result->types, result->bytes);
   result->element = result->bytes[SDPAI_ELEMENT_COMPUTE];
   result->alignment = problem->alignment;
-  result->score_stage = problem->score_stage;
+  result->score_stage = backward ? 0 : problem->score_stage;
   result->offset = problem->offset;
   read_sizes(problem, result);
   read_scalars(problem, result);
   read_windows(problem, result);
-  read_strides(problem, result);
+  read_strides(problem, backward, result);
+  read_grad_strides(problem, backward, result);
   return SDPA_OK;
 }
 

@@ -10,8 +10,8 @@
 
 #define SDPAI_KNOWN_FEATURES                                                                       \
   (SDPA_CAUSAL | SDPA_WINDOW | SDPA_SCALE | SDPA_MASK | SDPA_BIAS | SDPA_ALIBI | SDPA_SINKS |      \
-   SDPA_KEY_LENS | SDPA_QUERY_LENS | SDPA_OFFSETS | SDPA_WEIGHTS | SDPA_LSE | SDPA_SCORES |        \
-   SDPA_NO_OUTPUT)
+   SDPA_KEY_LENS | SDPA_QUERY_LENS | SDPA_OFFSETS | SDPA_DROPOUT | SDPA_WEIGHTS | SDPA_LSE |       \
+   SDPA_SCORES | SDPA_NO_OUTPUT)
 
 static sdpa_status check_features(const sdpa_problem *p, struct sdpai_report *report) {
   uint32_t unknown = p->features & ~(uint32_t)SDPAI_KNOWN_FEATURES;
@@ -107,6 +107,14 @@ static sdpa_status check_scalars(const sdpa_problem *p, struct sdpai_report *rep
     return sdpai_fail(report, SDPA_ERROR_VALUE,
                       "softcap is %g; expected 0 (off) or a positive number that is finite in %s",
                       p->softcap, name);
+  const double dropout = sdpai_dtype_round(compute, p->dropout);
+  if (!(p->features & SDPA_DROPOUT) && p->dropout != 0)
+    return sdpai_fail(report, SDPA_ERROR_VALUE, "dropout is %g; expected 0 without SDPA_DROPOUT",
+                      p->dropout);
+  if (!(dropout >= 0 && dropout < 1))
+    return sdpai_fail(report, SDPA_ERROR_VALUE,
+                      "dropout is %.17g; expected a probability from 0 and, in %s, below 1",
+                      p->dropout, name);
   return SDPA_OK;
 }
 
@@ -182,44 +190,43 @@ enum {
   DIMS
 };
 
+/* Passes, as bits. */
+enum { FORWARD = 1, BACKWARD = 2, BOTH = 3 };
+
 struct tensor_rule {
   const char *field;
   size_t strides;    /* offset in sdpa_problem */
   uint32_t declared; /* by this feature; 0: unless `absent` */
   uint32_t absent;
-  uint8_t output;
-  uint8_t element; /* enum sdpai_element */
+  uint8_t passes, output; /* that have it, that write it */
+  uint8_t element;        /* enum sdpai_element */
   uint8_t dims[4];
 };
 
 #define SDPAI_AT(field) #field, offsetof(sdpa_problem, field)
-#define SDPAI_PAIRS_DIMS                                                                           \
-  { DIM_BATCH, DIM_HEADS, DIM_ROWS, DIM_KEYS }
+#define SDPAI_DIMS(heads, rows, cols)                                                              \
+  { DIM_BATCH, heads, rows, cols }
+#define SDPAI_QUERY_DIMS  SDPAI_DIMS(DIM_HEADS, DIM_ROWS, DIM_KEY_DIM)
+#define SDPAI_KEY_DIMS    SDPAI_DIMS(DIM_KV_HEADS, DIM_KEYS, DIM_KEY_DIM)
+#define SDPAI_VALUE_DIMS  SDPAI_DIMS(DIM_KV_HEADS, DIM_KEYS, DIM_VALUE_DIM)
+#define SDPAI_OUTPUT_DIMS SDPAI_DIMS(DIM_HEADS, DIM_ROWS, DIM_VALUE_DIM)
+#define SDPAI_PAIRS_DIMS  SDPAI_DIMS(DIM_HEADS, DIM_ROWS, DIM_KEYS)
+#define SDPAI_LSE_DIMS    SDPAI_DIMS(DIM_HEADS, DIM_ROWS, DIM_ONE)
 static const struct tensor_rule tensor_rules[] = {
-    {SDPAI_AT(query), 0, 0, 0, SDPAI_ELEMENT_QUERY, {DIM_BATCH, DIM_HEADS, DIM_ROWS, DIM_KEY_DIM}},
-    {SDPAI_AT(key), 0, 0, 0, SDPAI_ELEMENT_KEY, {DIM_BATCH, DIM_KV_HEADS, DIM_KEYS, DIM_KEY_DIM}},
-    {SDPAI_AT(value),
-     0,
-     SDPA_NO_OUTPUT,
-     0,
-     SDPAI_ELEMENT_VALUE,
-     {DIM_BATCH, DIM_KV_HEADS, DIM_KEYS, DIM_VALUE_DIM}},
-    {SDPAI_AT(output),
-     0,
-     SDPA_NO_OUTPUT,
-     1,
-     SDPAI_ELEMENT_OUTPUT,
-     {DIM_BATCH, DIM_HEADS, DIM_ROWS, DIM_VALUE_DIM}},
-    {SDPAI_AT(mask), SDPA_MASK, 0, 0, SDPAI_ELEMENT_BYTE, SDPAI_PAIRS_DIMS},
-    {SDPAI_AT(bias), SDPA_BIAS, 0, 0, SDPAI_ELEMENT_BIAS, SDPAI_PAIRS_DIMS},
-    {SDPAI_AT(weights), SDPA_WEIGHTS, 0, 1, SDPAI_ELEMENT_COMPUTE, SDPAI_PAIRS_DIMS},
-    {SDPAI_AT(scores), SDPA_SCORES, 0, 1, SDPAI_ELEMENT_COMPUTE, SDPAI_PAIRS_DIMS},
-    {SDPAI_AT(lse),
-     SDPA_LSE,
-     0,
-     1,
-     SDPAI_ELEMENT_COMPUTE,
-     {DIM_BATCH, DIM_HEADS, DIM_ROWS, DIM_ONE}},
+    {SDPAI_AT(query), 0, 0, BOTH, 0, SDPAI_ELEMENT_QUERY, SDPAI_QUERY_DIMS},
+    {SDPAI_AT(key), 0, 0, BOTH, 0, SDPAI_ELEMENT_KEY, SDPAI_KEY_DIMS},
+    {SDPAI_AT(value), 0, SDPA_NO_OUTPUT, BOTH, 0, SDPAI_ELEMENT_VALUE, SDPAI_VALUE_DIMS},
+    {SDPAI_AT(output), 0, SDPA_NO_OUTPUT, BOTH, FORWARD, SDPAI_ELEMENT_OUTPUT, SDPAI_OUTPUT_DIMS},
+    {SDPAI_AT(mask), SDPA_MASK, 0, BOTH, 0, SDPAI_ELEMENT_BYTE, SDPAI_PAIRS_DIMS},
+    {SDPAI_AT(bias), SDPA_BIAS, 0, BOTH, 0, SDPAI_ELEMENT_BIAS, SDPAI_PAIRS_DIMS},
+    {SDPAI_AT(weights), SDPA_WEIGHTS, 0, FORWARD, FORWARD, SDPAI_ELEMENT_COMPUTE, SDPAI_PAIRS_DIMS},
+    {SDPAI_AT(scores), SDPA_SCORES, 0, FORWARD, FORWARD, SDPAI_ELEMENT_COMPUTE, SDPAI_PAIRS_DIMS},
+    {SDPAI_AT(lse), SDPA_LSE, 0, BOTH, FORWARD, SDPAI_ELEMENT_COMPUTE, SDPAI_LSE_DIMS},
+    {SDPAI_AT(grad_query), 0, 0, BACKWARD, BACKWARD, SDPAI_ELEMENT_QUERY, SDPAI_QUERY_DIMS},
+    {SDPAI_AT(grad_key), 0, 0, BACKWARD, BACKWARD, SDPAI_ELEMENT_KEY, SDPAI_KEY_DIMS},
+    {SDPAI_AT(grad_value), 0, 0, BACKWARD, BACKWARD, SDPAI_ELEMENT_VALUE, SDPAI_VALUE_DIMS},
+    {SDPAI_AT(grad_output), 0, 0, BACKWARD, 0, SDPAI_ELEMENT_OUTPUT, SDPAI_OUTPUT_DIMS},
+    {SDPAI_AT(grad_bias), SDPA_BIAS, 0, BACKWARD, BACKWARD, SDPAI_ELEMENT_BIAS, SDPAI_PAIRS_DIMS},
 };
 
 /* Sizes up to 2^20 and strides up to 2^36 reach at most 4 * 2^56 elements: nothing to check. */
@@ -271,24 +278,30 @@ static sdpa_status check_output_strides(const char *field, const int64_t size[4]
   return SDPA_OK;
 }
 
-static sdpa_status check_tensor(const sdpa_problem *p, const struct tensor_rule *rule,
+static sdpa_status check_tensor(const sdpa_problem *p, const struct tensor_rule *rule, int output,
                                 const int64_t dims[DIMS], size_t element,
                                 struct sdpai_report *report) {
   const sdpa_strides *strides = (const sdpa_strides *)((const char *)p + rule->strides);
   const int64_t stride[4] = {strides->batch, strides->head, strides->row, strides->col};
+  const int64_t bias[4] = {p->bias.batch, p->bias.head, p->bias.row, p->bias.col};
   int64_t size[4];
   for (int i = 0; i < 4; i++) {
     size[i] = dims[rule->dims[i]];
     if (size[i] == 0) return SDPA_OK;
+    /* Where the bias repeats its gradient is one sum, and its stride not used. */
+    if (rule->strides == offsetof(sdpa_problem, grad_bias) && bias[i] == 0) size[i] = 1;
   }
   sdpa_status status = SDPA_OK;
-  if (rule->output) status = check_output_strides(rule->field, size, stride, report);
+  if (output) status = check_output_strides(rule->field, size, stride, report);
   if (status == SDPA_OK && !is_small(size, stride))
     status = check_span(rule->field, size, stride, element, report);
   return status;
 }
 
-static sdpa_status check_tensors(const sdpa_problem *p, struct sdpai_report *report) {
+static sdpa_status check_tensors(const sdpa_problem *p, int backward, struct sdpai_report *report) {
+  const uint32_t features =
+      backward ? (p->features & ~SDPAI_OUTPUT_FEATURES) | SDPA_LSE : p->features;
+  const int pass = backward ? BACKWARD : FORWARD;
   const struct sdpai_types types = sdpai_problem_types(p);
   uint8_t elements[SDPAI_ELEMENTS];
   sdpai_types_bytes(&types, elements);
@@ -296,22 +309,26 @@ static sdpa_status check_tensors(const sdpa_problem *p, struct sdpai_report *rep
                               p->key_len, p->key_dim,     p->value_dim, 1};
   for (size_t i = 0; i < sizeof tensor_rules / sizeof *tensor_rules; i++) {
     const struct tensor_rule *rule = &tensor_rules[i];
-    if (rule->declared ? !(p->features & rule->declared) : p->features & rule->absent) continue;
-    sdpa_status status = check_tensor(p, rule, dims, elements[rule->element], report);
+    const int declared =
+        rule->declared ? (features & rule->declared) != 0 : !(features & rule->absent);
+    if (!(rule->passes & pass) || !declared) continue;
+    sdpa_status status =
+        check_tensor(p, rule, (rule->output & pass) != 0, dims, elements[rule->element], report);
     if (status != SDPA_OK) return status;
   }
-  if ((p->features & SDPA_LSE) && p->lse.col != 0)
+  if ((features & SDPA_LSE) && p->lse.col != 0)
     return sdpai_fail(report, SDPA_ERROR_STRIDE, "lse.col is %lld; expected 0",
                       (long long)p->lse.col);
   return SDPA_OK;
 }
 
-sdpa_status sdpai_validate_problem(const sdpa_problem *problem, struct sdpai_report *report) {
+sdpa_status sdpai_validate_problem(const sdpa_problem *problem, int backward,
+                                   struct sdpai_report *report) {
   sdpa_status status = check_features(problem, report);
   if (status == SDPA_OK) status = check_types(problem, report);
   if (status == SDPA_OK) status = check_sizes(problem, report);
   if (status == SDPA_OK) status = check_scalars(problem, report);
   if (status == SDPA_OK) status = check_rules(problem, report);
-  if (status == SDPA_OK) status = check_tensors(problem, report);
+  if (status == SDPA_OK) status = check_tensors(problem, backward, report);
   return status;
 }

@@ -8,6 +8,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+void sdpai_report_start(struct sdpai_report *report, char *text, size_t bytes) {
+  report->text = text;
+  report->bytes = text ? bytes : 0;
+  if (report->bytes > 0) text[0] = '\0';
+}
+
 int32_t sdpai_fail(struct sdpai_report *report, int32_t status, const char *format, ...) {
   if (report && report->bytes > 0) {
     int saved = errno;

@@ -18,6 +18,9 @@ struct sdpai_report {
   size_t bytes; /* size of text; text is always terminated if bytes > 0 */
 };
 
+/* A report to the caller's buffer, which may be NULL; empty so far. */
+void sdpai_report_start(struct sdpai_report *report, char *text, size_t bytes);
+
 /* Writes the sentence, if there is a report to write to, and returns `status`, so that a check
  * reads `return sdpai_fail(report, SDPA_ERROR_VALUE, "...", ...)`. Leaves errno as it was. */
 int32_t sdpai_fail(struct sdpai_report *report, int32_t status, const char *format, ...)

@@ -15,7 +15,7 @@ for struct in problem options args; do
   sed -i "s/^} sdpa_$struct;/  int64_t grown;\n} sdpa_$struct;/" "$header"
 done
 sed -i 's/^SDPA_API int32_t sdpa_version(void);/&\nSDPA_API int32_t sdpa_grown(void);/' "$header"
-printf '\nSDPA_9.9 {\n  global:\n    sdpa_grown;\n} SDPA_0.1;\n' >>"$grown/src/libsdpa.map"
+printf '\nSDPA_9.9 {\n  global:\n    sdpa_grown;\n} SDPA_0.4;\n' >>"$grown/src/libsdpa.map"
 printf '\nint32_t sdpa_grown(void) {\n  return 1;\n}\n' >>"$grown/src/api/status_api.c"
 test "$(grep -c 'grown' "$header")" = 4 || fail "the header was not edited as meant"
 run configure_library "$grown" "$SDPA_WORK/build" -DSDPA_BUILD_STATIC=OFF -DSDPA_INSTALL=OFF

@@ -62,7 +62,7 @@ static const struct field_case problem_cases[] = {
     {P(bias_type), U32, SDPA_BF16, 0, "bf16", SDPA_ERROR_UNSUPPORTED, SDPA_F32, SDPA_BIAS, 0},
     {P(bias_type), U32, SDPA_F16, 0, "f16", SDPA_ERROR_UNSUPPORTED, SDPA_BF16, SDPA_BIAS, 0},
     /* flags and constants */
-    {P(features), U32, 1 << 10, 0, "0x400", SDPA_ERROR_VALUE, 0, 0, 0},
+    {P(features), U32, 1 << 11, 0, "0x800", SDPA_ERROR_VALUE, 0, 0, 0},
     {P(features), U32, 1u << 31, 0, "0x80000000", SDPA_ERROR_VALUE, 0, 0, 0},
     {P(features), U32, SDPA_NO_OUTPUT, 0, "0x80000", SDPA_ERROR_VALUE, 0, 0, 0},
     {"problem.reserved0", offsetof(sdpa_problem, reserved0), U32, 9, 0, "9", SDPA_ERROR_VALUE, 0, 0,

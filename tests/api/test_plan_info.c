@@ -261,7 +261,7 @@ static void test_texts(void **state) {
   } else {
     check_description(&call.problem, SDPA_ENGINE_AUTO, "the only engine of this build");
   }
-  check_text(build_info, NULL, "0.3.0");
+  check_text(build_info, NULL, "0.4.0");
   check_text(build_info, NULL, "tiled");
   char text[4] = "xyz";
   assert_int_equal(sdpa_plan_describe(NULL, text, sizeof text), 0);
@@ -272,8 +272,8 @@ static void test_texts(void **state) {
 static void test_version_and_status(void **state) {
   (void)state;
   assert_int_equal(sdpa_version(), SDPA_VERSION);
-  assert_int_equal(SDPA_VERSION, 300);
-  assert_string_equal(sdpa_version_string(), "0.3.0");
+  assert_int_equal(SDPA_VERSION, 400);
+  assert_string_equal(sdpa_version_string(), "0.4.0");
   static const sdpa_status known[] = {0, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 30, 31};
   enum { KNOWN = sizeof known / sizeof *known };
   for (int i = 0; i < KNOWN; i++) {

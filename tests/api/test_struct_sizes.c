@@ -1,4 +1,4 @@
-/* test_struct_sizes.c - every smaller and larger size of the four structs with a size field
+/* test_struct_sizes.c - every smaller and larger size of the five structs with a size field
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
@@ -13,6 +13,9 @@
 
 /* What 0.1 has. These numbers never change: they are the ABI of 64-bit platforms. */
 enum { PROBLEM_0_1 = 424, OPTIONS_0_1 = 64, ARGS_0_1 = 120, INFO_0_1 = 40 };
+
+/* What 0.4 has, likewise. */
+enum { PROBLEM_0_4 = 592, ARGS_0_4 = 168, GRADS_0_4 = 88 };
 
 /* Larger sizes are tried up to this many bytes beyond the library's own. */
 enum { TAIL = 72 };
@@ -71,10 +74,11 @@ static unsigned char *copy_of(const void *valid, size_t own, uint32_t size) {
   return block;
 }
 
-static void check_sizes(enum which which, const void *valid, size_t own) {
+/* `first`: the size in 0.1; `own`: today's. */
+static void check_sizes(enum which which, const void *valid, size_t first, size_t own) {
   for (uint32_t size = 0; size < own; size++) {
     unsigned char *block = copy_of(valid, own, size);
-    assert_int_equal(status_with(which, block), SDPA_ERROR_STRUCT_SIZE);
+    assert_int_equal(status_with(which, block), size < first ? SDPA_ERROR_STRUCT_SIZE : SDPA_OK);
     free(block);
   }
   for (uint32_t size = (uint32_t)own; size <= own + TAIL; size++) {
@@ -91,9 +95,12 @@ static void check_sizes(enum which which, const void *valid, size_t own) {
 
 static void test_baselines(void **state) {
   (void)state;
-  assert_int_equal(sizeof(sdpa_problem), PROBLEM_0_1);
+  assert_int_equal(sizeof(sdpa_problem), PROBLEM_0_4);
+  assert_int_equal(offsetof(sdpa_problem, dropout), PROBLEM_0_1);
   assert_int_equal(sizeof(sdpa_options), OPTIONS_0_1);
-  assert_int_equal(sizeof(sdpa_args), ARGS_0_1);
+  assert_int_equal(sizeof(sdpa_args), ARGS_0_4);
+  assert_int_equal(offsetof(sdpa_args, dropout_seed), ARGS_0_1);
+  assert_int_equal(sizeof(sdpa_grads), GRADS_0_4);
   assert_int_equal(sizeof(sdpa_plan_info), INFO_0_1);
   assert_int_equal(sizeof(sdpa_strides), 32);
 }
@@ -102,7 +109,7 @@ static void test_problem(void **state) {
   (void)state;
   struct api_call call;
   api_call_init(&call, SDPA_F64, sizes, 0, SDPA_ALIGN_NONE);
-  check_sizes(PROBLEM, &call.problem, PROBLEM_0_1);
+  check_sizes(PROBLEM, &call.problem, PROBLEM_0_1, PROBLEM_0_4);
   api_call_free(&call);
 }
 
@@ -110,14 +117,14 @@ static void test_options(void **state) {
   (void)state;
   sdpa_options options;
   assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
-  check_sizes(OPTIONS, &options, OPTIONS_0_1);
+  check_sizes(OPTIONS, &options, OPTIONS_0_1, OPTIONS_0_1);
 }
 
 static void test_args(void **state) {
   (void)state;
   struct api_call call;
   api_call_init(&call, SDPA_F64, sizes, 0, SDPA_ALIGN_NONE);
-  check_sizes(ARGS, &call.args, ARGS_0_1);
+  check_sizes(ARGS, &call.args, ARGS_0_1, ARGS_0_4);
   api_call_free(&call);
 }
 
@@ -127,8 +134,8 @@ static void test_problem_helpers(void **state) {
   struct api_call call;
   api_call_init(&call, SDPA_F64, sizes, 0, SDPA_ALIGN_NONE);
   static const int64_t shape[1] = {3};
-  for (uint32_t size = 0; size <= PROBLEM_0_1 + TAIL; size++) {
-    unsigned char *block = copy_of(&call.problem, PROBLEM_0_1, size);
+  for (uint32_t size = 0; size <= PROBLEM_0_4 + TAIL; size++) {
+    unsigned char *block = copy_of(&call.problem, PROBLEM_0_4, size);
     sdpa_status expected = size < PROBLEM_0_1 ? SDPA_ERROR_STRUCT_SIZE : SDPA_OK;
     unsigned char *before = malloc(size < 4 ? 4 : size);
     assert_non_null(before);
@@ -154,6 +161,9 @@ static sdpa_status init_options(void *block, size_t size) {
 }
 static sdpa_status init_args(void *block, size_t size) {
   return sdpa_args_init(block, size);
+}
+static sdpa_status init_grads(void *block, size_t size) {
+  return sdpa_grads_init(block, size);
 }
 
 static void check_init(init_function *init, size_t own) {
@@ -182,6 +192,7 @@ static void test_init(void **state) {
   check_init(init_problem, PROBLEM_0_1);
   check_init(init_options, OPTIONS_0_1);
   check_init(init_args, ARGS_0_1);
+  check_init(init_grads, GRADS_0_4);
 }
 
 /* A size that the field cannot hold would be stored as another one. */

@@ -118,6 +118,22 @@ static void lines_have_the_manual_s_keys(void **state) {
                       "f64:b2:h4/2:q5:k7:d8/4:causal-br:lens:weights");
 }
 
+/* The same 528 pairs backward: 6 * 16 + 4 * 16 operations each, and no plain products. */
+static void the_backward_pass_is_five_products(void **state) {
+  const struct output *output = run("--engine " SOME_ENGINE " --threads 1 --isa generic "
+                                    "--seconds 0.2 --problem f32:q32:k32:d16:causal:bwd");
+  const struct flat_json *line = &output->object[0];
+  (void)state;
+  assert_int_equal(output->status, 0);
+  check_keys(line, "## Keys of a line", 20);
+  const double median = number(line, "median_s"), gflops = number(line, "gflops");
+  assert_true(fabs(gflops * 1e9 * median / (160.0 * 528.0) - 1.0) < 1e-5);
+  assert_true(number(line, "bytes") == 4.0 * (8 * 32 * 16 + 32));
+  assert_true(boolean(line, "verified") && number(line, "max_error") < 1e-4);
+  assert_true(number(line, "of_peak") > 0.0 && number(line, "of_ceiling") > 0.0);
+  assert_int_equal(flat_json_find(line, "cblas_s")->type, FLAT_JSON_NULL);
+}
+
 /* 32 rows of a causal problem: 528 pairs of 2 (16 + 16) operations. */
 static void values_agree_with_each_other(void **state) {
   const struct output *output = run("--engine " SOME_ENGINE " --threads 1 --isa generic "
@@ -316,6 +332,7 @@ int main(void) {
       cmocka_unit_test(the_writer_escapes),
       cmocka_unit_test(lines_have_the_manual_s_keys),
       cmocka_unit_test(values_agree_with_each_other),
+      cmocka_unit_test(the_backward_pass_is_five_products),
       cmocka_unit_test(memory_is_the_problem_s_own),
 #ifdef BENCH_WITH_BLAS
       cmocka_unit_test(threads_reach_the_blas),

@@ -113,13 +113,20 @@ static void bytes_by_hand(void **state) {
       /* a stride of 0 repeats: one head's K, V of one batch entry, the longest */
       {"f32:b2:h3:q3:k5:d4/2:key@20,0,4,1", 4 * (72 + 40 + 60 + 36)},
       {"f32:b2:q3:k5:d4/2:lens=[1,4]:value@0,0,2,1", 4 * (24 + 20 + 8 + 12)},
+      /* backward: Q, K, V, O, lse, dO; dQ, dK, dV; weights are no matter */
+      {"f32:q3:k5:d4/2:bwd:weights", 4 * (12 + 20 + 10 + 6 + 3 + 6 + 12 + 20 + 10)},
+      {"q=f32,kv=bf16,o=f16:q3:k5:d4/2:bwd",
+       4 * 12 + 2 * (20 + 10 + 6) + 4 * 3 + 2 * 6 + 4 * 12 + 2 * (20 + 10)},
+      /* the bias's gradient, once where it is summed; dK and dV whole, too */
+      {"f32:b2:h3:q3:k5:d4/2:bias:bias@hd:bwd:key@0,20,4,1:lens=[1,4]",
+       4 * (72 + 48 + 30 + 36 + 18 + 36 + 72 + 120 + 60 + 15)},
   };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     static struct problem_spec spec;
     struct problem_data data;
     make(&data, cases[i].problem, &spec);
-    const int64_t bytes = bench_work_bytes(&data.problem, &data.args);
+    const int64_t bytes = bench_work_bytes(&data.problem, &data.args, (int)spec.backward);
     if (bytes != cases[i].bytes)
       fail_msg("%s: %lld bytes, expected %lld", cases[i].problem, (long long)bytes,
                (long long)cases[i].bytes);
@@ -130,15 +137,22 @@ static void bytes_by_hand(void **state) {
 static void checked_rows_are_at_most_64_and_at_least_two(void **state) {
   sdpa_problem p = {.batch = 1, .query_heads = 8, .key_len = 4096, .key_dim = 64, .value_dim = 64};
   (void)state;
-  assert_int_equal(bench_check_rows(&p), 64);
+  assert_int_equal(bench_check_rows(&p, 0), 64);
   p.query_heads = 16;
-  assert_int_equal(bench_check_rows(&p), 64);
+  assert_int_equal(bench_check_rows(&p, 0), 64);
   p.query_heads = 32;
-  assert_int_equal(bench_check_rows(&p), 32);
+  assert_int_equal(bench_check_rows(&p, 0), 32);
   p.batch = 1 << 20;
-  assert_int_equal(bench_check_rows(&p), 2);
+  assert_int_equal(bench_check_rows(&p, 0), 2);
   p.batch = 0;
-  assert_int_equal(bench_check_rows(&p), 64);
+  assert_int_equal(bench_check_rows(&p, 0), 64);
+  p.batch = 1;
+  p.query_heads = 8;
+  p.query_len = 4096;
+  assert_int_equal(bench_check_rows(&p, 0), 64);
+  assert_int_equal(bench_check_rows(&p, 1), 16);
+  p.query_heads = 1 << 20;
+  assert_int_equal(bench_check_rows(&p, 1), 2);
 }
 
 /* A case that has run is right; one spoilt element of a checked row is not. */
@@ -169,6 +183,66 @@ static void a_spoilt_output_is_not_verified(void **state) {
   free(c);
 }
 
+/* The same of gradients: of a small problem every element is looked at. */
+static void a_spoilt_gradient_is_not_verified(void **state) {
+  static const enum problem_tensor gradients[] = {PROBLEM_GRAD_QUERY, PROBLEM_GRAD_KEY,
+                                                  PROBLEM_GRAD_VALUE, PROBLEM_GRAD_BIAS};
+  const struct bench_choice choice = {0};
+  struct bench_case *c = malloc(sizeof *c);
+  struct bench_verdict verdict;
+  char message[512];
+  (void)state;
+  assert_non_null(c);
+  if (bench_case_open(c, "f32:h2:q9:k11:d8:bias:bwd", &choice, message, sizeof message) != 0 ||
+      bench_case_fill(c, message, sizeof message) != 0)
+    fail_msg("%s", message);
+  assert_int_equal(bench_check(c, &verdict), 0);
+  assert_false(verdict.verified); /* it has not run */
+  assert_true(bench_case_run(c, 2) > 0.0);
+  assert_int_equal(c->status, SDPA_OK);
+  assert_int_equal(bench_check(c, &verdict), 0);
+  assert_string_equal(verdict.text, "");
+  assert_true(verdict.verified && verdict.max_error < 1e-5);
+  for (size_t i = 0; i < sizeof gradients / sizeof *gradients; i++) {
+    float *element = problem_data_at(&c->data, gradients[i], 0, 1, 8, 7);
+    const float kept = *element;
+    *element += 0.01f;
+    assert_int_equal(bench_check(c, &verdict), 0);
+    assert_false(verdict.verified);
+    *element = kept;
+  }
+  bench_case_close(c);
+  free(c);
+}
+
+/* Multiplications and additions of the formulas, counted while they run: five products over the
+ * pairs that are allowed. */
+static void backward_operations_are_five_products(void **state) {
+  static const char *const problems[] = {"f64:h4/2:q9:k12:d5/3:causal-br:bwd",
+                                         "f64:b2:q7:k7:d4:lens=[3,7]:mask:win=2,3:align-tl:bwd"};
+  (void)state;
+  for (size_t i = 0; i < 2; i++) {
+    static struct problem_spec spec;
+    struct problem_data data;
+    make(&data, problems[i], &spec);
+    const sdpa_problem *p = &data.problem;
+    uint8_t allowed[16];
+    double operations = 0.0;
+    for (int64_t n = 0; n < p->batch * p->query_heads * p->query_len; n++) {
+      struct row_case c = {.allowed = allowed};
+      row_case_set(&c, p, &data.args, n / p->query_len / p->query_heads,
+                   n / p->query_len % p->query_heads, n % p->query_len);
+      for (int64_t j = 0; j < p->key_len; j++) {
+        for (int64_t d = 0; d < p->key_dim; d++) operations += allowed[j] ? 3 * 2 : 0; /* s dQ dK */
+        for (int64_t d = 0; d < p->value_dim; d++) operations += allowed[j] ? 2 * 2 : 0; /* dP dV */
+      }
+    }
+    assert_true(operations ==
+                bench_work_flops_per_pair(p, 1) * (double)bench_work_pairs(p, &data.args));
+    problem_data_free(&data);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_problems_have_the_reference_s_pairs),
@@ -177,6 +251,8 @@ int main(void) {
       cmocka_unit_test(bytes_by_hand),
       cmocka_unit_test(checked_rows_are_at_most_64_and_at_least_two),
       cmocka_unit_test(a_spoilt_output_is_not_verified),
+      cmocka_unit_test(a_spoilt_gradient_is_not_verified),
+      cmocka_unit_test(backward_operations_are_five_products),
   };
   return cmocka_run_group_tests_name("bench work", tests, NULL, NULL);
 }

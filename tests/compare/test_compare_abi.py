@@ -29,10 +29,13 @@ def floats(*values):
     return (ctypes.c_float * len(values))(*values)
 
 
+def addresses_of(arrays):
+    return {name: ctypes.addressof(array) for name, array in arrays.items()}
+
+
 def run(shape, threads=1, **arrays):
     """The status of one call on ctypes arrays, and the plan's description."""
-    addresses = {name: ctypes.addressof(array) for name, array in arrays.items()}
-    plan = LIBRARY.plan(shape, threads, addresses)
+    plan = LIBRARY.plan(shape, threads, addresses_of(arrays))
     return plan.call(), plan.describe()
 
 
@@ -122,30 +125,112 @@ class Calls(unittest.TestCase):
         self.assertIn(LIBRARY.version(), LIBRARY.build_info())
 
 
+class Gradients(unittest.TestCase):
+    """One query, two keys with scores 0 and d_k = 2: the weights are 1/2."""
+
+    shape = shapes.Shape("test", 1, 2, 2, backward=True)
+
+    def results(self, shape, value, weights, **more):
+        """The gradients after a forward and a backward pass, by name."""
+        forward = {"query": floats(0, 0), "key": floats(1, 0, 0, 1), "value": value, **more}
+        results = {"output": floats(0, 0), "lse": floats(0)}
+        status, _ = run(shape, **forward, **results)
+        self.assertEqual(status, sdpa_abi.OK)
+        mean = [sum(w * v for w, v in zip(weights, value[c::2], strict=True)) for c in (0, 1)]
+        self.assertEqual(list(results["output"]), mean)
+        grads = {"grad_query": floats(9, 9), "grad_key": floats(9, 9, 9, 9)}
+        grads["grad_value"] = floats(9, 9, 9, 9)
+        given = results | {"grad_output": floats(1, 10)}
+        plan = LIBRARY.plan(shape, 1, addresses_of(forward), addresses_of(given | grads))
+        self.assertEqual(plan.call(), sdpa_abi.OK)
+        return {name: list(array) for name, array in grads.items()}
+
+    def test_by_hand(self):
+        # dP = dO V = 21, 43; dS = (dP - 32) / 2; dQ = dS K / sqrt(2); Q is 0
+        found = self.results(self.shape, floats(1, 2, 3, 4), (0.5, 0.5))
+        for got, wanted in zip(found["grad_query"], (-5.5, 5.5), strict=True):
+            self.assertAlmostEqual(got, wanted / 2**0.5, delta=1e-6)
+        self.assertEqual(found["grad_key"], [0, 0, 0, 0])
+        self.assertEqual(found["grad_value"], [0.5, 5, 0.5, 5])
+
+    def test_mask(self):
+        mask = (ctypes.c_uint8 * 2)(0, 1)
+        found = self.results(
+            replace(self.shape, mask=True), floats(1, 2, 3, 4), (0, 1), mask=mask
+        )
+        self.assertEqual(found["grad_query"], [0, 0])
+        self.assertEqual(found["grad_value"], [0, 0, 1, 10])
+
+    def test_missing_tensor_is_a_status(self):
+        plan = LIBRARY.plan(self.shape, 1, addresses_of({"query": floats(0, 0)}), {})
+        self.assertNotEqual(plan.call(), sdpa_abi.OK)
+
+
+def longer(kind):
+    """A struct with a field more."""
+
+    class Longer(kind):
+        _fields_ = [("more", ctypes.c_int64)]
+
+    return Longer
+
+
 class Structs(unittest.TestCase):
     def test_sizes_of_0_1(self):
-        # As tests/api/test_struct_sizes.c has them.
-        sizes = [
-            ctypes.sizeof(s) for s in (sdpa_abi.Problem, sdpa_abi.Options, sdpa_abi.Args, PlanInfo)
-        ]
-        self.assertEqual(sizes, [424, 64, 120, 40])
+        # As tests/api/test_struct_sizes.c has them, up to the first field that is newer.
+        self.assertEqual(ctypes.sizeof(sdpa_abi.Options), 64)
+        self.assertEqual(ctypes.sizeof(PlanInfo), 40)
+        self.assertEqual(sdpa_abi.Problem.dropout.offset, 424)
+        self.assertEqual(sdpa_abi.Args.dropout_seed.offset, 120)
+
+    def test_sizes_of_0_4(self):
+        structs = (sdpa_abi.Problem, sdpa_abi.Args, sdpa_abi.Grads)
+        sizes = [ctypes.sizeof(struct) for struct in structs]
+        self.assertEqual(sizes, [592, 168, 88])
+
+    def test_they_end_where_the_librarys_end(self):
+        # What lies beyond the library's own fields must be 0, what lies within may be anything.
+        def status_of(problem=0, args=0, grads=0):
+            given = longer(sdpa_abi.Problem)()
+            given.size = ctypes.sizeof(given)
+            given.query_type = sdpa_abi.F32
+            given.grad_bias.col = 7  # of no bias: ignored
+            given.more = problem
+            plan, nothing = ctypes.c_void_p(), ctypes.c_size_t(0)
+            create, run = LIBRARY.c.sdpa_plan_create_backward, LIBRARY.c.sdpa_backward
+            status = create(ctypes.byref(given), None, ctypes.byref(plan))
+            if status == sdpa_abi.OK:
+                data = longer(sdpa_abi.Args)(), longer(sdpa_abi.Grads)()
+                for struct, more in zip(data, (args, grads), strict=True):
+                    struct.size, struct.more = ctypes.sizeof(struct), more
+                status = run(plan, *(ctypes.byref(struct) for struct in data), None, nothing)
+            LIBRARY.c.sdpa_plan_destroy(plan)
+            return status
+
+        wrong_size = 10
+        self.assertEqual(status_of(), sdpa_abi.OK)
+        self.assertEqual(status_of(problem=1), wrong_size)
+        self.assertEqual(status_of(args=1), wrong_size)
+        self.assertEqual(status_of(grads=1), wrong_size)
 
 
 class Shapes(unittest.TestCase):
     def test_plans_count_the_same_work(self):
-        for shape in (*shapes.SHAPES, *shapes.BF16_SHAPES):
-            plan = LIBRARY.plan(shape, 2, {})
+        for shape in shapes.ALL_SHAPES:
+            plan = LIBRARY.plan(shape, 2, {}, {} if shape.backward else None)
             info = PlanInfo(size=ctypes.sizeof(PlanInfo))
             handle = plan._plan  # noqa: SLF001 - the comparison itself has no use for it
             LIBRARY.raise_for(LIBRARY.c.sdpa_plan_query(handle, ctypes.byref(info)))
             pairs = shape.rule_pairs * shape.batch * shape.query_heads
-            self.assertEqual(info.flops, 4 * shape.dim * pairs, shape.problem)
+            products = 5 if shape.backward else 2
+            self.assertEqual(info.flops, 2 * products * shape.dim * pairs, shape.problem)
 
     def test_bench_reads_the_strings(self):
-        every = (*shapes.SHAPES, *shapes.BF16_SHAPES)
+        every = shapes.ALL_SHAPES
         small = [replace(shape, query_len=3, key_len=5, dim=4) for shape in every]
         problems = sorted({shape.problem for shape in small})
-        self.assertTrue(any("mask@sd" in problem for problem in problems))
+        for word in ("mask@sd", "bwd"):
+            self.assertTrue(any(word in problem for problem in problems))
         words = [word for problem in problems for word in ("--problem", problem)]
         command = [BENCH, "--json", "--threads", "1", "--seconds", "0.01", *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)

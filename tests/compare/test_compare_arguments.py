@@ -31,6 +31,11 @@ class Refuses(unittest.TestCase):
         narrow, wide = "bf16:h8:q512:k512:d64", "f32:h8:q512:k512:d64"
         self.check("--problem", narrow, says=narrow)
         self.check("--bf16", "--problem", wide, says=wide)
+        self.check("--backward", "--problem", wide, says=wide)
+        self.check("--problem", f"{wide}:bwd", says=f"{wide}:bwd")
+
+    def test_two_kinds(self):
+        self.check("--bf16", "--backward", says="--backward")
 
     def test_unknown(self):
         self.check("--frobnicate", says="--frobnicate")
@@ -79,6 +84,18 @@ class Takes(unittest.TestCase):
         self.assertEqual(quick, [listed[-1]])
         self.assertEqual(command_line.parse(["--list"]).json.name, "compare.json")
         self.assertEqual(command_line.parse(["--list", "--bf16"]).json.name, "compare-bf16.json")
+
+    def test_backward(self):
+        listed = run("--list", "--backward").stdout.split()
+        self.assertEqual(listed, [shape.problem for shape in shapes.BACKWARD_SHAPES])
+        self.assertIn("f32:h8:q512:k512:d64:causal-tl:bwd", listed)
+        self.assertIn("f32:h8:q1024:k1024:d64:mask:mask@sd:bwd", listed)
+        self.assertTrue(all(problem.endswith(":bwd") for problem in listed))
+        forward = [problem.removesuffix(":bwd") for problem in listed]
+        self.assertLessEqual(set(forward), set(run("--list").stdout.split()))
+        self.assertEqual(
+            command_line.parse(["--list", "--backward"]).json.name, "compare-backward.json"
+        )
 
     def test_defaults(self):
         arguments = command_line.parse(["--list"])

@@ -124,6 +124,21 @@ class Documents(unittest.TestCase):
         self.assertNotIn("old", after)
         self.assertIn("old", self.readme.read_text(encoding="utf-8"))
 
+    def test_publish_backward(self):
+        block = "<!-- compare-backward -->\nold\n<!-- /compare-backward -->\n"
+        with self.manual.open("a", encoding="utf-8") as manual:
+            manual.write(block)
+        content = bf16_record()
+        for one in content["results"]:
+            one["problem"] = "f32:h8:q512:k512:d64:causal-tl:bwd"
+        self.assertEqual(self.publish(content).returncode, 0)
+        text = self.manual.read_text(encoding="utf-8")
+        before, after = text.split("<!-- compare-backward -->\n")
+        self.assertIn("old", before)
+        self.assertIn("| 8 heads, n = 512, d = 64, causal | 2 ms | 150.0 | 1.50 × |", after)
+        self.assertNotIn("old", after)
+        self.assertIn("old", self.readme.read_text(encoding="utf-8"))
+
     def test_wrong_record(self):
         wrong = record()
         wrong["results"][1]["results"]["numpy"]["agrees"] = False
@@ -179,8 +194,9 @@ class Documents(unittest.TestCase):
                 (text.count("<!-- compare -->\n"), text.count("<!-- /compare -->\n")), (1, 1), path
             )
         manual = (SOURCE / "docs/benchmarks.md").read_text(encoding="utf-8")
-        for mark in ("<!-- compare-bf16 -->\n", "<!-- /compare-bf16 -->\n"):
-            self.assertEqual(manual.count(mark), 1)
+        for kind in ("bf16", "backward"):
+            for mark in (f"<!-- compare-{kind} -->\n", f"<!-- /compare-{kind} -->\n"):
+                self.assertEqual(manual.count(mark), 1)
         numerics = (SOURCE / "docs/numerics.md").read_text(encoding="utf-8")
         for mark in ("<!-- accuracy -->\n", "<!-- /accuracy -->\n"):
             self.assertEqual(numerics.count(mark), 1)

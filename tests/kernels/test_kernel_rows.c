@@ -45,6 +45,9 @@ static int tile_dim(int d) {
 #include "tile_rules_cases_tpl.h"
 #include "tile_softmax_cases_tpl.h"
 #include "tile_values_cases_tpl.h"
+#include "tile_backward_cases_tpl.h"
+#include "tile_sums_cases_tpl.h"
+#include "keep_cases_tpl.h"
 #include "real_test_end.h"
 
 #include "real_test_f64.h"
@@ -58,8 +61,12 @@ static int tile_dim(int d) {
 #include "tile_rules_cases_tpl.h"
 #include "tile_softmax_cases_tpl.h"
 #include "tile_values_cases_tpl.h"
+#include "tile_backward_cases_tpl.h"
+#include "tile_sums_cases_tpl.h"
+#include "keep_cases_tpl.h"
 #include "real_test_end.h"
 
+#include "dropout_words_cases.h"
 #include "mask_words_cases.h"
 #include "row_convert_cases.h"
 #include "narrow_matrix_cases.h"
@@ -118,6 +125,17 @@ static int tile_dim(int d) {
 #define CHECK_mask_words(type, kernel, isa)                                                        \
   check_mask_words(kernel);                                                                        \
   check_mask_words_bits(kernel)
+#define CHECK_tile_weights(type, kernel, isa)         check_tile_weights_##type(kernel, isa)
+#define CHECK_tile_gradient(type, kernel, isa)        check_tile_gradient_##type(kernel, isa)
+#define CHECK_tile_dot(type, kernel, isa)             check_tile_dot_##type(kernel, isa)
+#define CHECK_tile_slopes(type, kernel, isa)          check_tile_slopes_##type(kernel, isa)
+#define CHECK_row_softcap_backward(type, kernel, isa) check_row_softcap_backward_##type(kernel)
+#define CHECK_tile_sums(type, kernel, isa)                                                         \
+  check_tile_sums_##type(kernel);                                                                  \
+  check_tile_sums_chain_##type(kernel)
+#define CHECK_row_keep(type, kernel, isa)      check_row_keep_##type(kernel)
+#define CHECK_tile_keep(type, kernel, isa)     check_tile_keep_##type(kernel, isa)
+#define CHECK_dropout_words(type, kernel, isa) check_dropout_words(kernel)
 #define CHECK_row_load(type, kernel, isa)                                                          \
   check_row_load_values(kernel, &narrow_##type);                                                   \
   check_row_load_tails(kernel, &narrow_##type)

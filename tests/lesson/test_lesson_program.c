@@ -40,7 +40,12 @@ static const char seed_7[] =
     SOFTMAX_LINES "d_k =   4: var(q.k) =    3.93   var(q.k / sqrt(d_k)) = 0.983\n"
                   "d_k =  64: var(q.k) =   63.58   var(q.k / sqrt(d_k)) = 0.993\n"
                   "d_k = 512: var(q.k) =  510.08   var(q.k / sqrt(d_k)) = 0.996\n" ATTENTION_LINES;
-static const char usage[] = "usage: sdpa-lesson [--seed S] [--plot FILE.svg] [--help]\n";
+static const char usage[] =
+    "usage: sdpa-lesson [--seed S] [--plot FILE.svg] [--plot-training FILE.svg] [--help]\n";
+static const char gradient_lines[] =
+    "[6, 4] unscaled     by the scores: largest = 0.104994   by q: largest = 0.104994\n"
+    "[3, 2] scaled by 2  by the scores: largest = 0.196612   by q: largest = 0.098306\n"
+    "[10, 1]             by the scores: largest = 0.000123   by q: largest = 0.000123\n";
 
 static char *program;
 static char folder[] = "test_lesson_program_XXXXXX";
@@ -115,11 +120,37 @@ static void check_comparison(const char *text) {
   assert_non_null(strstr(text, "n n d = 134,217,728 bytes\n"));
 }
 
+/* Each line: five mean losses and a count. With the scale all layers learn; at 64 few do without. */
+static void check_training(const char *text) {
+  static const char *const lines[4] = {
+      "\nd_k =  4 with the scale    rate ", "\nd_k =  4 without the scale rate ",
+      "\nd_k = 64 with the scale    rate ", "\nd_k = 64 without the scale rate "};
+  for (int i = 0; i < 4; i++) {
+    double rate, loss[5];
+    int learned;
+    const char *at = strstr(text, lines[i]);
+    if (at == NULL) fail_msg("the output lacks \"%s\"", lines[i] + 1);
+    assert_int_equal(sscanf(at + strlen(lines[i]),
+                            "%lf loss %lf %lf %lf %lf %lf recall everything: %d of 8\n", &rate,
+                            &loss[0], &loss[1], &loss[2], &loss[3], &loss[4], &learned),
+                     7);
+    assert_true(rate == 0.1 || rate == 1 || rate == 10);
+    assert_true(loss[4] < loss[0]);
+    if (i == 3)
+      assert_true(loss[4] > 0.1 && learned <= 4);
+    else
+      assert_true(loss[4] < 0.01);
+    if (i % 2 == 0) assert_int_equal(learned, 8);
+  }
+}
+
 static void check_lesson(struct program_result *r, const char *lines) {
   assert_int_equal(r->status, 0);
   assert_string_equal(r->err, "");
   assert_true(strlen(r->out) > strlen(lines));
   check_comparison(r->out + strlen(lines));
+  assert_non_null(strstr(r->out, gradient_lines));
+  check_training(strstr(r->out, gradient_lines));
   r->out[strlen(lines)] = '\0';
   assert_string_equal(r->out, lines);
   program_result_free(r);
@@ -139,12 +170,25 @@ static void nine_lines_of_seed_7(void **state) {
 
 static void bad_arguments(void **state) {
   static const char *const cases[][3] = {
-      {"--seed"},       {"--seed", ""},     {"--seed", "x"},
-      {"--seed", "-1"}, {"--seed", " 1"},   {"--seed", "1.5"},
-      {"--seed", "+1"}, {"--seed", "0x1"},  {"--seed", "18446744073709551616"},
-      {"--plot"},       {"--plot", ""},     {"--frobnicate"},
-      {"extra"},        {"--help", "more"}, {"--seed", "7", "extra"},
-      {"-x"},           {"--help=yes"},
+      {"--seed"},
+      {"--seed", ""},
+      {"--seed", "x"},
+      {"--seed", "-1"},
+      {"--seed", " 1"},
+      {"--seed", "1.5"},
+      {"--seed", "+1"},
+      {"--seed", "0x1"},
+      {"--seed", "18446744073709551616"},
+      {"--plot"},
+      {"--plot", ""},
+      {"--frobnicate"},
+      {"extra"},
+      {"--help", "more"},
+      {"--seed", "7", "extra"},
+      {"-x"},
+      {"--help=yes"},
+      {"--plot-training"},
+      {"--plot-training", ""},
   };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -175,9 +219,10 @@ static void full_disk(void **state) {
   program_result_free(&r);
 }
 
-/* The program fails before it prints, says `part`, and leaves the folder as it was. */
-static void assert_no_chart(const char *path, const char *path_variable, const char *part) {
-  struct program_result r = run("--plot", path, NULL, NULL, path_variable);
+/* With that chart the program fails before it prints, and says `part`. */
+static void assert_no_chart(const char *option, const char *path, const char *path_variable,
+                            const char *part) {
+  struct program_result r = run(option, path, NULL, NULL, path_variable);
   assert_int_equal(r.status, 1);
   assert_string_equal(r.out, "");
   if (strstr(r.err, part) == NULL) fail_msg("\"%s\" does not say \"%s\"", r.err, part);
@@ -188,7 +233,8 @@ static void chart_without_gnuplot(void **state) {
   char path[200];
   (void)state;
   in_folder(path, "chart.svg");
-  assert_no_chart(path, folder, "gnuplot draws the chart and was not found");
+  assert_no_chart("--plot", path, folder, "gnuplot draws the chart and was not found");
+  assert_no_chart("--plot-training", path, folder, "gnuplot draws the chart and was not found");
   assert_folder_empty();
 }
 
@@ -199,15 +245,15 @@ static void chart_that_fails_half_way(void **state) {
   in_folder(gnuplot, "gnuplot");
   in_folder(path, "chart.svg");
   write_file(gnuplot, "#!/bin/sh\necho '<svg>'\nexit 3\n", 0700);
-  assert_no_chart(path, folder, "gnuplot failed");
+  assert_no_chart("--plot", path, folder, "gnuplot failed");
   assert_int_equal(access(path, F_OK), -1);
   write_file(path, "an older chart\n", 0600);
-  assert_no_chart(path, folder, "gnuplot failed");
+  assert_no_chart("--plot", path, folder, "gnuplot failed");
   text = read_file(path);
   assert_string_equal(text, "an older chart\n");
   free(text);
   write_file(gnuplot, "#!/bin/sh\nexit 0\n", 0700);
-  assert_no_chart(path, folder, "gnuplot wrote nothing");
+  assert_no_chart("--plot", path, folder, "gnuplot wrote nothing");
   unlink(gnuplot);
   unlink(path);
   assert_folder_empty();
@@ -215,9 +261,11 @@ static void chart_that_fails_half_way(void **state) {
 
 static void chart_that_cannot_be_written(void **state) {
   (void)state;
-  assert_no_chart("no-such-folder/chart.svg", NULL, "no-such-folder/chart.svg: No such file");
-  assert_no_chart(folder, NULL, "Is a directory");
-  assert_no_chart("/dev/null", NULL, "/dev/null: ");
+  assert_no_chart("--plot", "no-such-folder/chart.svg", NULL,
+                  "no-such-folder/chart.svg: No such file");
+  assert_no_chart("--plot", folder, NULL, "Is a directory");
+  assert_no_chart("--plot-training", folder, NULL, "Is a directory");
+  assert_no_chart("--plot", "/dev/null", NULL, "/dev/null: ");
   assert_folder_empty();
 }
 
@@ -266,6 +314,27 @@ static void chart(void **state) {
   assert_folder_empty();
 }
 
+static void training_chart(void **state) {
+  static const char *const parts[] = {"<svg",
+                                      "</svg>",
+                                      "Learning to recall: d_k = 64, 8 layers",
+                                      "with the scale, rate ",
+                                      "without the scale, rate ",
+                                      "mean squared error"};
+  char path[200];
+  (void)state;
+  if (!have_gnuplot()) skip();
+  in_folder(path, "training.svg");
+  struct program_result r = run("--plot-training", path, NULL, NULL, NULL);
+  check_lesson(&r, seed_42);
+  char *text = read_file(path);
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    if (strstr(text, parts[i]) == NULL) fail_msg("the chart lacks %s", parts[i]);
+  free(text);
+  unlink(path);
+  assert_folder_empty();
+}
+
 int main(void) {
   program = getenv("SDPA_LESSON");
   if (program == NULL || mkdtemp(folder) == NULL) {
@@ -282,6 +351,7 @@ int main(void) {
       cmocka_unit_test(chart_that_fails_half_way),
       cmocka_unit_test(chart_that_cannot_be_written),
       cmocka_unit_test(chart),
+      cmocka_unit_test(training_chart),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   rmdir(folder);

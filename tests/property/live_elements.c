@@ -48,7 +48,10 @@ static void set_allowed(struct marking *m, int64_t b, int64_t h, int64_t i) {
 static void mark_row(struct marking *m, int64_t b, int64_t h, int64_t i) {
   const sdpa_problem *p = &m->data->problem;
   int64_t kv_head = h / (p->query_heads / p->kv_heads);
-  int raw = p->features & SDPA_SCORES && p->score_stage != SDPA_STAGE_BIASED;
+  int raw = !m->data->backward && p->features & SDPA_SCORES && p->score_stage != SDPA_STAGE_BIASED;
+  static const enum problem_tensor of_backward[] = {PROBLEM_GRAD_OUTPUT, PROBLEM_GRAD_LSE,
+                                                    PROBLEM_OUTPUT, PROBLEM_LSE};
+  int any = 0;
   set_allowed(m, b, h, i);
   for (int64_t j = 0; j < p->key_len; j++) {
     if (p->features & SDPA_BIAS && m->allowed[m->bias_first ? RULES_PLACE : RULES_BUT_BIAS][j])
@@ -59,9 +62,11 @@ static void mark_row(struct marking *m, int64_t b, int64_t h, int64_t i) {
       mark_vector(m, PROBLEM_QUERY, b, h, i);
       mark_vector(m, PROBLEM_KEY, b, kv_head, j);
     }
+    any |= m->allowed[RULES_ALL][j];
     if (m->allowed[RULES_ALL][j] && !(p->features & SDPA_NO_OUTPUT))
       mark_vector(m, PROBLEM_VALUE, b, kv_head, j);
   }
+  for (int t = 0; t < 4 && any && m->data->backward; t++) mark_vector(m, of_backward[t], b, h, i);
 }
 
 void live_elements_make(struct live_elements *live, const struct problem_data *data, int64_t batch,
@@ -71,9 +76,10 @@ void live_elements_make(struct live_elements *live, const struct problem_data *d
   uint8_t *rows = malloc(RULES * (size_t)p->key_len + 1);
   if (!rows) abort();
   for (int rules = 0; rules < RULES; rules++) m.allowed[rules] = rows + rules * p->key_len;
-  for (int t = 0; t < PROBLEM_TENSORS; t++) {
-    live->live[t] = NULL;
-    if (problem_tensor_is_output((enum problem_tensor)t) || data->block[t].bytes == 0) continue;
+  memset(live, 0, sizeof *live);
+  for (enum problem_tensor t = 0; t < PROBLEM_TENSORS_END; t = problem_next_tensor(t)) {
+    const int is_scratch = data->backward && (t == PROBLEM_WEIGHTS || t == PROBLEM_SCORES);
+    if (problem_data_is_written(data, t) || is_scratch || data->block[t].bytes == 0) continue;
     live->live[t] = calloc(data->block[t].bytes, 1);
     if (!live->live[t]) abort();
   }
@@ -87,7 +93,7 @@ void live_elements_make(struct live_elements *live, const struct problem_data *d
 }
 
 void live_elements_free(struct live_elements *live) {
-  for (int t = 0; t < PROBLEM_TENSORS; t++) free(live->live[t]);
+  for (int t = 0; t < PROBLEM_TENSORS_END; t++) free(live->live[t]);
 }
 
 static double garbage(struct numpy_rng *rng, uint32_t type) {
@@ -99,11 +105,11 @@ static double garbage(struct numpy_rng *rng, uint32_t type) {
 int64_t live_elements_plant(const struct live_elements *live, struct problem_data *data,
                             struct numpy_rng *rng) {
   int64_t planted = 0;
-  for (int t = 0; t < PROBLEM_TENSORS; t++) {
+  for (int t = 0; t < PROBLEM_TENSORS_END; t++) {
+    if (!live->live[t]) continue;
     struct memory_block *block = &data->block[t];
     uint32_t type = problem_type(&data->problem, (enum problem_tensor)t);
     size_t bytes = problem_type_bytes(type);
-    if (!live->live[t]) continue;
     for (size_t i = 0; i + bytes <= block->bytes; i += bytes) {
       if (live->live[t][i]) continue;
       problem_store(type, block->begin + i, garbage(rng, type));

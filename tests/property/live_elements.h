@@ -10,6 +10,8 @@
  * - mask bytes, if lengths, causal and window allow the position
  * - biases, if these and the mask do
  *
+ * - what the backward pass reads of a row (dO, dlse, output, lse), if some key of it is allowed
+ *
  * or, by `bias_first`, all biases of the former kind, and mask bytes where the bias excludes
  * nothing either: a position that both exclude needs one of the two.
  */
@@ -22,7 +24,8 @@
 #include "problem_data.h"
 
 struct live_elements {
-  unsigned char *live[PROBLEM_TENSORS]; /* one byte for each byte of the block; NULL: none there */
+  unsigned char
+      *live[PROBLEM_TENSORS_END]; /* one byte for each byte of the block; NULL: none there */
 };
 
 /* Marks what the rows of one batch entry and head need; -1 for all of them. bias_first: see above.

@@ -167,19 +167,40 @@ void property_fail(const struct problem_spec *spec, const char *isa, const char 
   abort(); /* fail() does not return */
 }
 
+/* Whether the call to be tested writes the block; shape and bytes of an element. */
+static int written_block(const struct problem_data *data, int block, size_t *bytes,
+                         int64_t shape[4]) {
+  const uint32_t compute = problem_compute_type(&data->problem);
+  *bytes = problem_type_bytes(compute);
+  if (!problem_data_is_written(data, block) || data->block[block].bytes == 0) return 0;
+  if (block == BLOCK_GRAD_SINKS || block == BLOCK_GRAD_SLOPES) {
+    memcpy(shape, (const int64_t[4]){1, data->problem.query_heads, 1, 1}, 4 * sizeof *shape);
+    return 1;
+  }
+  *bytes = problem_type_bytes(problem_type(&data->problem, (enum problem_tensor)block));
+  problem_shape(&data->problem, (enum problem_tensor)block, shape);
+  return 1;
+}
+
+static const void *element_of(const struct problem_data *data, int block, const int64_t at[4],
+                              size_t bytes) {
+  if (block == BLOCK_GRAD_SINKS || block == BLOCK_GRAD_SLOPES)
+    return data->block[block].origin + (size_t)at[1] * bytes;
+  return problem_data_at(data, (enum problem_tensor)block, at[0], at[1], at[2], at[3]);
+}
+
 static size_t output_bits(const struct problem_data *data, unsigned char *bits) {
   size_t n = 0;
-  for (int t = 0; t < PROBLEM_TENSORS; t++) {
-    enum problem_tensor tensor = (enum problem_tensor)t;
-    size_t bytes = problem_type_bytes(problem_type(&data->problem, tensor));
+  for (int t = 0; t < PROBLEM_BLOCKS; t++) {
+    size_t bytes;
     int64_t shape[4];
-    if (!problem_tensor_is_output(tensor) || !problem_declares(&data->problem, tensor)) continue;
-    problem_shape(&data->problem, tensor, shape);
+    if (!written_block(data, t, &bytes, shape)) continue;
     for (int64_t b = 0; b < shape[0]; b++) {
       for (int64_t h = 0; h < shape[1]; h++) {
         for (int64_t i = 0; i < shape[2]; i++) {
           for (int64_t j = 0; j < shape[3]; j++, n += bytes)
-            if (bits) memcpy(bits + n, problem_data_at(data, tensor, b, h, i, j), bytes);
+            if (bits)
+              memcpy(bits + n, element_of(data, t, (const int64_t[4]){b, h, i, j}, bytes), bytes);
         }
       }
     }
@@ -200,14 +221,16 @@ void property_same_bits(const struct problem_data *data, const struct problem_sp
   size_t bytes = output_bits(data, NULL), first = 0;
   if (memcmp(before, after, bytes) == 0) return;
   while (before[first] == after[first]) first++;
-  for (int t = 0; t < PROBLEM_TENSORS; t++) {
-    enum problem_tensor tensor = (enum problem_tensor)t;
-    size_t size = problem_type_bytes(problem_type(&data->problem, tensor));
-    if (!problem_tensor_is_output(tensor) || !problem_declares(&data->problem, tensor)) continue;
-    size_t all = (size_t)problem_positions(&data->problem, tensor) * size;
+  for (int t = 0; t < PROBLEM_BLOCKS; t++) {
+    size_t size;
+    int64_t shape[4];
+    if (!written_block(data, t, &size, shape)) continue;
+    const size_t all = (size_t)(shape[0] * shape[1] * shape[2] * shape[3]) * size;
     if (first < all)
       property_fail(spec, isa, "%s changes element %zu (row-major) of '%s'", what, first / size,
-                    problem_tensor_name(tensor));
+                    t == BLOCK_GRAD_SINKS    ? "grad_sinks"
+                    : t == BLOCK_GRAD_SLOPES ? "grad_alibi_slopes"
+                                             : problem_tensor_name((enum problem_tensor)t));
     first -= all;
   }
   property_fail(spec, isa, "%s changes a byte", what);

@@ -33,8 +33,7 @@ struct report_sizes report_one_head(int64_t query_len, int64_t key_len, int64_t 
   return (struct report_sizes){1, 1, 1, query_len, key_len, key_dim, value_dim};
 }
 
-/* The numbers in a heap block of exactly their size; NULL for none. */
-static void *typed_copy(uint32_t type, const struct report_input *input) {
+void *report_typed_copy(uint32_t type, const struct report_input *input) {
   if (input->count == 0) return NULL;
   const size_t width = problem_type_bytes(type);
   char *block = malloc((size_t)input->count * width);
@@ -48,9 +47,7 @@ static int64_t strides_at(const sdpa_strides *s, const int64_t i[4]) {
   return i[0] * s->batch + i[1] * s->head + i[2] * s->row + i[3] * s->col;
 }
 
-/* Memory of an output, from its first to its last element, NaN as a rule; NULL if it has no
- * element. */
-static void *output_block(const sdpa_problem *p, enum problem_tensor tensor) {
+void *report_output_block(const sdpa_problem *p, enum problem_tensor tensor) {
   int64_t shape[4];
   problem_shape(p, tensor, shape);
   const sdpa_strides s = problem_get_strides(p, tensor);
@@ -64,7 +61,7 @@ static void *output_block(const sdpa_problem *p, enum problem_tensor tensor) {
   return block;
 }
 
-static double *collect(const sdpa_problem *p, enum problem_tensor tensor, const void *block,
+double *report_collect(const sdpa_problem *p, enum problem_tensor tensor, const void *block,
                        int64_t *count) {
   int64_t shape[4], i[4], n = 0;
   problem_shape(p, tensor, shape);
@@ -96,13 +93,13 @@ void report_run(const struct report_case *c, const struct report_path *path,
   p.query_type = path->type;
   for (int i = 0; i < 6; i++) {
     const uint32_t type = i < 4 ? path->type : problem_compute_type(&p);
-    block[i] = typed_copy(type, inputs[i]);
+    block[i] = report_typed_copy(type, inputs[i]);
     first[i] = from_first(type, block[i], inputs[i]);
   }
   if (path->extras) p.features |= SDPA_WEIGHTS | SDPA_LSE;
-  void *output = output_block(&p, PROBLEM_OUTPUT);
-  void *weights = path->extras ? output_block(&p, PROBLEM_WEIGHTS) : NULL;
-  void *lse = path->extras ? output_block(&p, PROBLEM_LSE) : NULL;
+  void *output = report_output_block(&p, PROBLEM_OUTPUT);
+  void *weights = path->extras ? report_output_block(&p, PROBLEM_WEIGHTS) : NULL;
+  void *lse = path->extras ? report_output_block(&p, PROBLEM_LSE) : NULL;
   const sdpa_args args = {.size = sizeof args,
                           .query = first[0],
                           .key = first[1],
@@ -119,10 +116,10 @@ void report_run(const struct report_case *c, const struct report_path *path,
                           .lse = lse};
   report_execute(path, &p, &args);
   memset(out, 0, sizeof *out);
-  out->output = collect(&p, PROBLEM_OUTPUT, output, &out->n_output);
+  out->output = report_collect(&p, PROBLEM_OUTPUT, output, &out->n_output);
   if (path->extras) {
-    out->weights = collect(&p, PROBLEM_WEIGHTS, weights, &out->n_weights);
-    out->lse = collect(&p, PROBLEM_LSE, lse, &out->n_lse);
+    out->weights = report_collect(&p, PROBLEM_WEIGHTS, weights, &out->n_weights);
+    out->lse = report_collect(&p, PROBLEM_LSE, lse, &out->n_lse);
   }
   for (int i = 0; i < 6; i++) free(block[i]);
   free(output);

@@ -18,6 +18,8 @@
 
 #include <sdpa/sdpa.h>
 
+#include "problem_shape.h"
+
 /* `count` numbers in memory, of which element (0, 0, 0, 0) of the tensor is number `first`. */
 struct report_input {
   const double *data;
@@ -66,6 +68,20 @@ extern unsigned char report_memory_fill;
  * succeeds. */
 void report_execute(const struct report_path *path, const sdpa_problem *problem,
                     const sdpa_args *args);
+
+/* Runs the backward pass: problem, args and grads are complete and of the path's type, args without
+ * outputs. */
+void report_execute_backward(const struct report_path *path, const sdpa_problem *problem,
+                             const sdpa_args *args, const sdpa_grads *grads);
+
+/* The numbers in a heap block of exactly their size; NULL for none. */
+void *report_typed_copy(uint32_t type, const struct report_input *input);
+/* Memory of a tensor that is written, from its first to its last element, full of
+ * report_memory_fill; NULL if it has no element. */
+void *report_output_block(const sdpa_problem *problem, enum problem_tensor tensor);
+/* Its numbers in [batch][head][row][col] order. */
+double *report_collect(const sdpa_problem *problem, enum problem_tensor tensor, const void *block,
+                       int64_t *count);
 
 /* Outputs as numbers in [batch][head][row][col] order, whatever their strides. */
 struct report_outputs {

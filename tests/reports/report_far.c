@@ -102,7 +102,7 @@ static void set_pointer(sdpa_args *args, enum problem_tensor tensor, void *data)
   case PROBLEM_LSE:
     args->lse = data;
     break;
-  case PROBLEM_TENSORS:
+  default:
     break;
   }
 }

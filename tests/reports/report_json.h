@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-enum { REPORT_JSON_VALUE = 48 };
+enum { REPORT_JSON_VALUE = 2048 };
 
 /* Called for each member; text that is longer than the buffers is cut, escapes are kept as they
  * stand. `object` counts from 0. */

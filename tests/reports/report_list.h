@@ -7,10 +7,12 @@
 
 #define REPORT(id, name) void test_##id##_##name(void **state);
 #define TIMED(id)
+#define BACKWARD(id) void test_##id##_backward(void **state);
 #define ELSEWHERE(id, reason)
 #include "report_list.def"
 #undef REPORT
 #undef TIMED
+#undef BACKWARD
 #undef ELSEWHERE
 
 #endif

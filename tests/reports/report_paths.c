@@ -90,6 +90,22 @@ static void assert_ok(const struct report_path *path, sdpa_status status) {
              report_path_text(path));
 }
 
+void report_execute_backward(const struct report_path *path, const sdpa_problem *problem,
+                             const sdpa_args *args, const sdpa_grads *grads) {
+  sdpa_options options = path_options(path);
+  options.alloc = filled_alloc;
+  options.release = plain_release;
+  sdpa_plan *plan;
+  size_t bytes, alignment;
+  assert_ok(path, sdpa_plan_create_backward(problem, &options, &plan));
+  assert_ok(path, sdpa_plan_workspace(plan, &bytes, &alignment));
+  void *workspace = path->planned ? filled_alloc(NULL, bytes ? bytes : 1, alignment) : NULL;
+  assert_true(workspace || !path->planned);
+  assert_ok(path, sdpa_backward(plan, args, grads, workspace, workspace ? bytes : 0));
+  free(workspace);
+  sdpa_plan_destroy(plan);
+}
+
 void report_execute(const struct report_path *path, const sdpa_problem *problem,
                     const sdpa_args *args) {
   sdpa_options options = path_options(path);

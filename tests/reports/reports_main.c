@@ -17,6 +17,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
 #define REPORT(id, name) cmocka_unit_test(test_##id##_##name),
 #define TIMED(id)
+#define BACKWARD(id) cmocka_unit_test(test_##id##_backward),
 #define ELSEWHERE(id, reason)
 #include "report_list.def"
   };

@@ -23,10 +23,25 @@ struct entry {
 static const struct entry entries[] = {
 #define REPORT(id, name) {#id, NULL},
 #define TIMED(id)
+#define BACKWARD(id)
 #define ELSEWHERE(id, reason) {#id, reason},
 #include "report_list.def"
 #undef REPORT
 #undef TIMED
+#undef BACKWARD
+#undef ELSEWHERE
+};
+
+/* Those that have a test of the backward pass. */
+static const char *const backward[] = {
+#define REPORT(id, name)
+#define TIMED(id)
+#define BACKWARD(id) #id,
+#define ELSEWHERE(id, reason)
+#include "report_list.def"
+#undef REPORT
+#undef TIMED
+#undef BACKWARD
 #undef ELSEWHERE
 };
 
@@ -34,24 +49,37 @@ static const struct entry entries[] = {
 static const char *const timed[] = {
 #define REPORT(id, name)
 #define TIMED(id) #id,
+#define BACKWARD(id)
 #define ELSEWHERE(id, reason)
 #include "report_list.def"
 };
 enum {
   ENTRIES = sizeof entries / sizeof *entries,
   TIMED_ENTRIES = sizeof timed / sizeof *timed,
+  BACKWARD_ENTRIES = sizeof backward / sizeof *backward,
   MOST_REPORTS = 500
 };
 
 struct report {
-  char id[REPORT_JSON_VALUE], group[REPORT_JSON_VALUE];
+  char id[48], group[48];
+  int backward; /* its input or what it expects names the backward pass or a gradient */
 };
+
+static int names_backward(const char *text) {
+  static const char *const words[] = {"backward", "dQ", "dK", "dV"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strstr(text, words[i])) return 1;
+  return 0;
+}
 
 static void keep_member(void *ctx, int object, const char *name, const char *value) {
   struct report *reports = ctx;
   if (object >= MOST_REPORTS) return;
-  if (strcmp(name, "id") == 0) memcpy(reports[object].id, value, strlen(value) + 1);
-  if (strcmp(name, "group") == 0) memcpy(reports[object].group, value, strlen(value) + 1);
+  if (strcmp(name, "id") == 0) snprintf(reports[object].id, sizeof reports->id, "%.47s", value);
+  if (strcmp(name, "input") == 0 || strcmp(name, "expected") == 0)
+    reports[object].backward |= names_backward(value);
+  if (strcmp(name, "group") == 0)
+    snprintf(reports[object].group, sizeof reports->group, "%.47s", value);
 }
 
 /* The file as text, to be freed; NULL if there is none. */
@@ -75,6 +103,12 @@ static int count_entries(const char *id) {
   int n = 0;
   for (int k = 0; k < ENTRIES; k++) n += strcmp(entries[k].id, id) == 0;
   return n;
+}
+
+static int has_backward(const char *id) {
+  int n = 0;
+  for (int k = 0; k < BACKWARD_ENTRIES; k++) n += strcmp(backward[k], id) == 0;
+  return n > 0;
 }
 
 static int count_timed(const char *id) {
@@ -130,6 +164,9 @@ static void test_every_report(void **state) {
     if (tests > 1 || lines > 1 || tests + lines == 0)
       fail_msg("%s of group %s is %d times in report_list.def and %d times as TIMED, not once",
                reports[i].id, reports[i].group, tests, lines);
+    if (reports[i].backward != has_backward(reports[i].id))
+      fail_msg("%s %s the backward pass, and report_list.def says otherwise", reports[i].id,
+               reports[i].backward ? "names" : "does not name");
   }
   for (int k = 0; k < ENTRIES; k++) {
     if (!is_report(reports, n, entries[k].id))

@@ -68,6 +68,8 @@ int problem_data_is_read(const struct problem_data *data, enum problem_tensor te
   int64_t queries = query_lens ? query_lens[batch] : problem->query_len;
   switch (tensor) {
   case PROBLEM_QUERY:
+  case PROBLEM_GRAD_OUTPUT:
+  case PROBLEM_GRAD_LSE:
     return row < queries;
   case PROBLEM_KEY:
   case PROBLEM_VALUE:
@@ -139,6 +141,13 @@ static int allocate(struct memory_block *block, const struct problem_data_option
   return 0;
 }
 
+int problem_data_is_written(const struct problem_data *data, int block) {
+  const int is_tensor = block < PROBLEM_TENSORS || block >= PROBLEM_GRAD_OUTPUT;
+  if (!data->backward) return is_tensor && problem_tensor_is_output((enum problem_tensor)block);
+  return block == BLOCK_GRAD_SINKS || block == BLOCK_GRAD_SLOPES ||
+         (is_tensor && problem_tensor_is_gradient((enum problem_tensor)block));
+}
+
 static int make_tensor(struct problem_data *data, enum problem_tensor tensor, uint64_t seed,
                        const struct problem_data_options *options) {
   int64_t low = 0, high = 0, full_low = 0, full_high = 0, shape[4];
@@ -156,7 +165,10 @@ static int make_tensor(struct problem_data *data, enum problem_tensor tensor, ui
   if (allocate(block, options, low, high, full_low, full_high, element, 1 + (seed + tensor) % 15))
     return -1;
   if (block->bytes > 0)
-    memset(block->begin, problem_tensor_is_output(tensor) ? options->output_fill : 0xFF,
+    memset(block->begin,
+           problem_data_is_written(data, tensor) || problem_tensor_is_output(tensor)
+               ? options->output_fill
+               : 0xFF,
            block->bytes);
   return 0;
 }
@@ -166,7 +178,9 @@ static int make_array(struct problem_data *data, enum problem_block which, int64
   struct memory_block *block = &data->block[which];
   if (count > (int64_t)1 << 40) return -1;
   if (allocate(block, options, 0, count - 1, 0, count - 1, element, 1 + (size_t)which)) return -1;
-  if (block->bytes > 0) memset(block->begin, 0xFF, block->bytes);
+  if (block->bytes > 0)
+    memset(block->begin, problem_data_is_written(data, which) ? options->output_fill : 0xFF,
+           block->bytes);
   return 0;
 }
 
@@ -183,7 +197,26 @@ static int make_arrays(struct problem_data *data, const struct problem_data_opti
     bad |= make_array(data, BLOCK_SLOPES, problem->query_heads, scalar, options);
   if (features & SDPA_SINKS)
     bad |= make_array(data, BLOCK_SINKS, problem->query_heads, scalar, options);
+  if (data->backward && features & SDPA_ALIBI)
+    bad |= make_array(data, BLOCK_GRAD_SLOPES, problem->query_heads, scalar, options);
+  if (data->backward && features & SDPA_SINKS)
+    bad |= make_array(data, BLOCK_GRAD_SINKS, problem->query_heads, scalar, options);
   return bad;
+}
+
+static void set_grads(struct problem_data *data, unsigned char *const at[PROBLEM_BLOCKS]) {
+  sdpa_grads *grads = &data->grads;
+  grads->size = sizeof *grads;
+  grads->output = at[PROBLEM_OUTPUT];
+  grads->lse = at[PROBLEM_LSE];
+  grads->grad_output = at[PROBLEM_GRAD_OUTPUT];
+  grads->grad_lse = at[PROBLEM_GRAD_LSE];
+  grads->grad_query = at[PROBLEM_GRAD_QUERY];
+  grads->grad_key = at[PROBLEM_GRAD_KEY];
+  grads->grad_value = at[PROBLEM_GRAD_VALUE];
+  grads->grad_bias = at[PROBLEM_GRAD_BIAS];
+  grads->grad_sinks = at[BLOCK_GRAD_SINKS];
+  grads->grad_alibi_slopes = at[BLOCK_GRAD_SLOPES];
 }
 
 /* Pointers of the arguments. Empty tensors are NULL or not, by the seed: both are legal. */
@@ -191,11 +224,12 @@ static void set_args(struct problem_data *data, uint64_t seed) {
   sdpa_args *args = &data->args;
   unsigned char *at[PROBLEM_BLOCKS];
   for (int i = 0; i < PROBLEM_BLOCKS; i++) {
+    const int is_tensor = i < PROBLEM_TENSORS || i >= PROBLEM_GRAD_OUTPUT;
     at[i] = data->block[i].origin;
-    if (i < PROBLEM_TENSORS && seed % 2 &&
-        problem_positions(&data->problem, (enum problem_tensor)i) == 0)
+    if (is_tensor && seed % 2 && problem_positions(&data->problem, (enum problem_tensor)i) == 0)
       at[i] = NULL;
   }
+  set_grads(data, at);
   args->query = at[PROBLEM_QUERY];
   args->key = at[PROBLEM_KEY];
   args->value = at[PROBLEM_VALUE];
@@ -212,6 +246,12 @@ static void set_args(struct problem_data *data, uint64_t seed) {
   args->offsets = (const int64_t *)(void *)at[BLOCK_OFFSETS];
 }
 
+sdpa_args problem_data_backward_args(const struct problem_data *data) {
+  sdpa_args args = data->args;
+  args.output = args.weights = args.scores = args.lse = NULL;
+  return args;
+}
+
 int problem_data_make(struct problem_data *data, const struct problem_spec *spec,
                       const struct problem_data_options *options, char *message,
                       size_t message_bytes) {
@@ -220,6 +260,7 @@ int problem_data_make(struct problem_data *data, const struct problem_spec *spec
   memset(data, 0, sizeof *data);
   data->problem = spec->problem;
   data->args.size = sizeof data->args;
+  data->backward = (int)spec->backward;
   if (make_arrays(data, options) != 0) {
     snprintf(message, message_bytes, "no memory for the arrays of the problem");
     problem_data_free(data);
@@ -227,8 +268,9 @@ int problem_data_make(struct problem_data *data, const struct problem_spec *spec
   }
   set_args(data, spec->seed);
   problem_fill_arrays(data, spec, options);
-  for (int t = 0; t < PROBLEM_TENSORS; t++) {
-    enum problem_tensor tensor = (enum problem_tensor)t;
+  for (enum problem_tensor tensor = 0; tensor < PROBLEM_TENSORS_END;
+       tensor = problem_next_tensor(tensor)) {
+    if (tensor >= PROBLEM_GRAD_OUTPUT && !data->backward) break;
     if (!problem_declares(&data->problem, tensor)) continue;
     if (make_tensor(data, tensor, spec->seed, options) != 0) {
       snprintf(message, message_bytes, "no memory for the tensor '%s'",
@@ -236,7 +278,8 @@ int problem_data_make(struct problem_data *data, const struct problem_spec *spec
       problem_data_free(data);
       return -1;
     }
-    if (!problem_tensor_is_output(tensor)) problem_fill_tensor(data, spec, tensor, options);
+    if (!problem_tensor_is_output(tensor) && !problem_tensor_is_gradient(tensor))
+      problem_fill_tensor(data, spec, tensor, options);
   }
   set_args(data, spec->seed);
   return 0;

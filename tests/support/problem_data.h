@@ -6,6 +6,9 @@
  * every element that semantics rule 11 says is never read (keys beyond the length, rows beyond the
  * query length), holds the bytes 0xFF: NaN in every floating-point type, "attend" in a mask. Data
  * depend on the seed and on the tensor, not on which other tensors there are.
+ *
+ * A spec with `bwd` has the tensors of the backward pass, too. Its output and lse are inputs of that
+ * pass, which somebody has to write first: the forward pass, or gradient_inputs.h.
  */
 #ifndef PROBLEM_DATA_H
 #define PROBLEM_DATA_H
@@ -14,15 +17,19 @@
 #include "problem_shape.h"
 #include "problem_string.h"
 
-/* The tensors of problem_shape.h, then the arrays that have no strides. */
+/* The tensors of problem_shape.h and, in the numbers that these leave out, the arrays that have no
+ * strides. A number is also that of a random stream, so none may change. */
 enum problem_block {
   BLOCK_SLOPES = PROBLEM_TENSORS,
   BLOCK_SINKS,
   BLOCK_KEY_LENS,
   BLOCK_QUERY_LENS,
   BLOCK_OFFSETS,
-  PROBLEM_BLOCKS
+  BLOCK_GRAD_SINKS,
+  BLOCK_GRAD_SLOPES,
+  PROBLEM_BLOCKS = PROBLEM_TENSORS_END
 };
+_Static_assert((int)BLOCK_GRAD_SLOPES < (int)PROBLEM_GRAD_OUTPUT, "two blocks have one number");
 
 enum problem_placement {
   PLACE_PLAIN,      /* 64-byte aligned, with margins of 0xFF that no one may write */
@@ -49,6 +56,8 @@ struct memory_block {
 struct problem_data {
   sdpa_problem problem;
   sdpa_args args;
+  int backward;     /* of the spec: the call to be tested is sdpa_backward() */
+  sdpa_grads grads; /* then everything that the problem has; a test may ask for less */
   struct memory_block block[PROBLEM_BLOCKS];
 };
 
@@ -58,6 +67,12 @@ int problem_data_make(struct problem_data *data, const struct problem_spec *spec
                       const struct problem_data_options *options, char *message,
                       size_t message_bytes);
 void problem_data_free(struct problem_data *data);
+
+/* The arguments for sdpa_backward(): those of the forward pass without its outputs. */
+sdpa_args problem_data_backward_args(const struct problem_data *data);
+
+/* 1 if the call to be tested writes the block. */
+int problem_data_is_written(const struct problem_data *data, int block);
 
 /* Address of an element; it may be one that is never read. */
 void *problem_data_at(const struct problem_data *data, enum problem_tensor tensor, int64_t batch,

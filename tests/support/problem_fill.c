@@ -69,9 +69,23 @@ static void fill_sinks(struct problem_data *data, const struct problem_spec *spe
   }
 }
 
+/* Where the dropout mask is cut out: anywhere, mostly not at a multiple of four keys. */
+static void fill_dropout(struct problem_data *data, const struct problem_spec *spec) {
+  sdpa_args *args = &data->args;
+  struct numpy_rng rng;
+  stream(&rng, spec, PROBLEM_BLOCKS);
+  args->dropout_seed = numpy_rng_u64(&rng);
+  args->dropout_offset = numpy_rng_below(&rng, 2) ? numpy_rng_u64(&rng) : spec->seed;
+  args->dropout_batch = (int64_t)numpy_rng_below(&rng, 5);
+  args->dropout_head = (int64_t)numpy_rng_below(&rng, 100);
+  args->dropout_query = (int64_t)numpy_rng_below(&rng, UINT64_C(1) << 20);
+  args->dropout_key = (int64_t)numpy_rng_below(&rng, UINT64_C(1) << 20);
+}
+
 void problem_fill_arrays(struct problem_data *data, const struct problem_spec *spec,
                          const struct problem_data_options *options) {
   const sdpa_problem *problem = &data->problem;
+  if (problem->features & SDPA_DROPOUT) fill_dropout(data, spec);
   if (problem->features & SDPA_KEY_LENS)
     fill_lengths(spec, BLOCK_KEY_LENS, (int64_t *)(void *)data->block[BLOCK_KEY_LENS].origin,
                  &spec->key_lens, problem->key_len);

@@ -6,7 +6,6 @@
  * of dimensions where one fits, and else four numbers.
  */
 #include "problem_string.h"
-#include "problem_shape.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -105,6 +104,7 @@ static void put_options(struct printer *p, const struct problem_spec *spec) {
   if (features & SDPA_ALIBI) put(p, ":alibi");
   if (problem->softcap != 0.0) put(p, ":softcap=%.17g", problem->softcap);
   if (features & SDPA_SCALE) put(p, ":scale=%.17g", problem->scale);
+  if (features & SDPA_DROPOUT) put(p, ":dropout=%.17g", problem->dropout);
   if (features & SDPA_SINKS) put(p, ":sink");
   if (features & SDPA_KEY_LENS) {
     put(p, ":lens");
@@ -117,7 +117,7 @@ static void put_options(struct printer *p, const struct problem_spec *spec) {
   if (features & SDPA_WEIGHTS) put(p, ":weights");
   if (features & SDPA_SCORES)
     put(p, ":scores=%d", problem->score_stage == SDPA_STAGE_BIASED ? 4 : (int)problem->score_stage);
-  if (features & SDPA_LSE) put(p, ":lse");
+  if (features & SDPA_LSE && !spec->backward) put(p, ":lse");
   if (features & SDPA_NO_OUTPUT) put(p, ":no-output");
 }
 
@@ -184,9 +184,9 @@ size_t problem_print(const struct problem_spec *spec, char *text, size_t text_by
   put_options(&printer, spec);
   choose_layout(&spec->problem, layout);
   if (strcmp(layout, "bhsd") != 0) put(&printer, ":layout=%s", layout);
-  for (int t = 0; t < PROBLEM_TENSORS; t++) {
-    enum problem_tensor tensor = (enum problem_tensor)t;
-    if (problem_declares(&spec->problem, tensor) &&
+  for (enum problem_tensor tensor = 0; tensor < PROBLEM_TENSORS_END;
+       tensor = problem_next_tensor(tensor)) {
+    if (problem_spec_places(spec, tensor) &&
         !same_strides(problem_get_strides(&spec->problem, tensor),
                       problem_default_strides(&spec->problem, tensor, layout)))
       put_strides(&printer, &spec->problem, tensor);

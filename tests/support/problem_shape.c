@@ -9,8 +9,25 @@
 
 #include <string.h>
 
-static const char *const tensor_names[PROBLEM_TENSORS] = {
-    "query", "key", "value", "output", "mask", "bias", "weights", "scores", "lse"};
+static const char *const tensor_names[PROBLEM_TENSORS_END] = {[PROBLEM_QUERY] = "query",
+                                                              [PROBLEM_KEY] = "key",
+                                                              [PROBLEM_VALUE] = "value",
+                                                              [PROBLEM_OUTPUT] = "output",
+                                                              [PROBLEM_MASK] = "mask",
+                                                              [PROBLEM_BIAS] = "bias",
+                                                              [PROBLEM_WEIGHTS] = "weights",
+                                                              [PROBLEM_SCORES] = "scores",
+                                                              [PROBLEM_LSE] = "lse",
+                                                              [PROBLEM_GRAD_OUTPUT] = "grad_output",
+                                                              [PROBLEM_GRAD_LSE] = "grad_lse",
+                                                              [PROBLEM_GRAD_QUERY] = "grad_query",
+                                                              [PROBLEM_GRAD_KEY] = "grad_key",
+                                                              [PROBLEM_GRAD_VALUE] = "grad_value",
+                                                              [PROBLEM_GRAD_BIAS] = "grad_bias"};
+
+enum problem_tensor problem_next_tensor(enum problem_tensor tensor) {
+  return tensor == PROBLEM_LSE ? PROBLEM_GRAD_OUTPUT : (enum problem_tensor)(tensor + 1);
+}
 
 const char *problem_tensor_name(enum problem_tensor tensor) {
   return tensor_names[tensor];
@@ -21,6 +38,30 @@ int problem_tensor_is_output(enum problem_tensor tensor) {
          tensor == PROBLEM_LSE;
 }
 
+int problem_tensor_is_gradient(enum problem_tensor tensor) {
+  return tensor >= PROBLEM_GRAD_QUERY && tensor <= PROBLEM_GRAD_BIAS;
+}
+
+/* The tensor whose shape and type this one has. */
+static enum problem_tensor model_of(enum problem_tensor tensor) {
+  switch (tensor) {
+  case PROBLEM_GRAD_OUTPUT:
+    return PROBLEM_OUTPUT;
+  case PROBLEM_GRAD_LSE:
+    return PROBLEM_LSE;
+  case PROBLEM_GRAD_QUERY:
+    return PROBLEM_QUERY;
+  case PROBLEM_GRAD_KEY:
+    return PROBLEM_KEY;
+  case PROBLEM_GRAD_VALUE:
+    return PROBLEM_VALUE;
+  case PROBLEM_GRAD_BIAS:
+    return PROBLEM_BIAS;
+  default:
+    return tensor;
+  }
+}
+
 int problem_declares(const sdpa_problem *problem, enum problem_tensor tensor) {
   switch (tensor) {
   case PROBLEM_OUTPUT:
@@ -28,6 +69,7 @@ int problem_declares(const sdpa_problem *problem, enum problem_tensor tensor) {
   case PROBLEM_MASK:
     return (problem->features & SDPA_MASK) != 0;
   case PROBLEM_BIAS:
+  case PROBLEM_GRAD_BIAS:
     return (problem->features & SDPA_BIAS) != 0;
   case PROBLEM_WEIGHTS:
     return (problem->features & SDPA_WEIGHTS) != 0;
@@ -41,6 +83,7 @@ int problem_declares(const sdpa_problem *problem, enum problem_tensor tensor) {
 }
 
 void problem_shape(const sdpa_problem *problem, enum problem_tensor tensor, int64_t shape[4]) {
+  tensor = model_of(tensor);
   int of_keys = tensor == PROBLEM_KEY || tensor == PROBLEM_VALUE;
   shape[0] = problem->batch;
   shape[1] = of_keys ? problem->kv_heads : problem->query_heads;
@@ -78,19 +121,38 @@ int64_t problem_positions(const sdpa_problem *problem, enum problem_tensor tenso
 }
 
 static size_t strides_place(enum problem_tensor tensor) {
-  static const size_t places[PROBLEM_TENSORS] = {
-      offsetof(sdpa_problem, query),   offsetof(sdpa_problem, key),
-      offsetof(sdpa_problem, value),   offsetof(sdpa_problem, output),
-      offsetof(sdpa_problem, mask),    offsetof(sdpa_problem, bias),
-      offsetof(sdpa_problem, weights), offsetof(sdpa_problem, scores),
-      offsetof(sdpa_problem, lse)};
+  static const size_t places[PROBLEM_TENSORS_END] = {
+      [PROBLEM_QUERY] = offsetof(sdpa_problem, query),
+      [PROBLEM_KEY] = offsetof(sdpa_problem, key),
+      [PROBLEM_VALUE] = offsetof(sdpa_problem, value),
+      [PROBLEM_OUTPUT] = offsetof(sdpa_problem, output),
+      [PROBLEM_MASK] = offsetof(sdpa_problem, mask),
+      [PROBLEM_BIAS] = offsetof(sdpa_problem, bias),
+      [PROBLEM_WEIGHTS] = offsetof(sdpa_problem, weights),
+      [PROBLEM_SCORES] = offsetof(sdpa_problem, scores),
+      [PROBLEM_LSE] = offsetof(sdpa_problem, lse),
+      [PROBLEM_GRAD_OUTPUT] = offsetof(sdpa_problem, grad_output),
+      [PROBLEM_GRAD_LSE] = offsetof(sdpa_problem, lse),
+      [PROBLEM_GRAD_QUERY] = offsetof(sdpa_problem, grad_query),
+      [PROBLEM_GRAD_KEY] = offsetof(sdpa_problem, grad_key),
+      [PROBLEM_GRAD_VALUE] = offsetof(sdpa_problem, grad_value),
+      [PROBLEM_GRAD_BIAS] = offsetof(sdpa_problem, grad_bias)};
   return places[tensor];
+}
+
+/* Strides of grad_bias: 0 where bias has 0. */
+static sdpa_strides summed_strides(const sdpa_problem *problem, sdpa_strides strides) {
+  if (problem->bias.batch == 0) strides.batch = 0;
+  if (problem->bias.head == 0) strides.head = 0;
+  if (problem->bias.row == 0) strides.row = 0;
+  if (problem->bias.col == 0) strides.col = 0;
+  return strides;
 }
 
 sdpa_strides problem_get_strides(const sdpa_problem *problem, enum problem_tensor tensor) {
   sdpa_strides strides;
   memcpy(&strides, (const char *)problem + strides_place(tensor), sizeof strides);
-  return strides;
+  return tensor == PROBLEM_GRAD_BIAS ? summed_strides(problem, strides) : strides;
 }
 
 void problem_set_strides(sdpa_problem *problem, enum problem_tensor tensor, sdpa_strides strides) {
@@ -104,7 +166,7 @@ uint32_t problem_compute_type(const sdpa_problem *problem) {
 uint32_t problem_type(const sdpa_problem *problem, enum problem_tensor tensor) {
   uint32_t query = problem->query_type;
   uint32_t key = problem->key_type ? problem->key_type : query;
-  switch (tensor) {
+  switch (model_of(tensor)) {
   case PROBLEM_QUERY:
     return query;
   case PROBLEM_KEY:
@@ -152,6 +214,9 @@ sdpa_strides problem_default_strides(const sdpa_problem *problem, enum problem_t
                                      const char *order) {
   int64_t shape[4];
   problem_shape(problem, tensor, shape);
+  if (tensor == PROBLEM_GRAD_BIAS)
+    return summed_strides(problem, problem_order_strides(shape, "bhsd", 0));
+  tensor = model_of(tensor);
   if (tensor == PROBLEM_LSE) return problem_order_strides(shape, "bhs", 0);
   return problem_order_strides(shape, tensor <= PROBLEM_OUTPUT ? order : "bhsd", 0);
 }

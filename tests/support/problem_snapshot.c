@@ -22,16 +22,21 @@ int problem_data_snapshot(struct problem_data *data) {
   return 0;
 }
 
-static int is_output_block(int i) {
-  return i < PROBLEM_TENSORS && problem_tensor_is_output((enum problem_tensor)i);
-}
-
 void problem_data_restore(struct problem_data *data, int outputs_only) {
   for (int i = 0; i < PROBLEM_BLOCKS; i++) {
     struct memory_block *block = &data->block[i];
-    if (block->bytes == 0 || (outputs_only && !is_output_block(i))) continue;
+    if (block->bytes == 0 || (outputs_only && !problem_data_is_written(data, i))) continue;
     memcpy(block->begin, block->copy, block->bytes);
   }
+}
+
+/* Of an array without strides. */
+static void erase_array(const struct problem_data *data, int which, unsigned char *now) {
+  const struct memory_block *block = &data->block[which];
+  const ptrdiff_t first = block->origin - block->begin;
+  memcpy(now + first, block->copy + first,
+         (size_t)data->problem.query_heads *
+             problem_type_bytes(problem_compute_type(&data->problem)));
 }
 
 /* Puts the snapshot's bytes at every element of `now`, a copy of the block. */
@@ -62,25 +67,29 @@ static size_t first_difference(const unsigned char *a, const unsigned char *b, s
 
 int problem_data_untouched(const struct problem_data *data, int outputs_too, char *message,
                            size_t message_bytes) {
-  static const char *const arrays[] = {"alibi_slopes", "sinks", "key_lens", "query_lens",
-                                       "offsets"};
+  static const char *const arrays[] = {"alibi_slopes",     "sinks",   "key_lens",
+                                       "query_lens",       "offsets", "grad_sinks",
+                                       "grad_alibi_slopes"};
   for (int i = 0; i < PROBLEM_BLOCKS; i++) {
     const struct memory_block *block = &data->block[i];
     unsigned char *now = NULL;
     if (block->bytes == 0) continue;
-    if (is_output_block(i) && !outputs_too) {
+    const int is_array = i >= PROBLEM_TENSORS && i < PROBLEM_GRAD_OUTPUT;
+    if (problem_data_is_written(data, i) && !outputs_too) {
       now = malloc(block->bytes);
       if (!now) abort();
       memcpy(now, block->begin, block->bytes);
-      erase_elements(data, (enum problem_tensor)i, now);
+      if (is_array)
+        erase_array(data, i, now);
+      else
+        erase_elements(data, (enum problem_tensor)i, now);
     }
     size_t place = first_difference(now ? now : block->begin, block->copy, block->bytes);
     free(now);
     if (place == block->bytes) continue;
     snprintf(message, message_bytes, "byte %td from the first element of '%s' was written",
              (ptrdiff_t)((uintptr_t)(block->begin + place) - (uintptr_t)block->origin),
-             i < PROBLEM_TENSORS ? problem_tensor_name((enum problem_tensor)i)
-                                 : arrays[i - PROBLEM_TENSORS]);
+             is_array ? arrays[i - PROBLEM_TENSORS] : problem_tensor_name((enum problem_tensor)i));
     return -1;
   }
   return 0;

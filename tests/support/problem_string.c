@@ -7,7 +7,6 @@
  */
 #include "problem_string.h"
 #include "problem_scan.h"
-#include "problem_shape.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,7 +26,7 @@ struct parser {
   const char *positional; /* first word for which the alignment matters */
   const char *heads;      /* the h word */
   char layout[5];
-  struct placement placement[PROBLEM_TENSORS];
+  struct placement placement[PROBLEM_TENSORS_END];
 };
 
 /* What may be said only once. */
@@ -42,6 +41,7 @@ enum slot {
   SLOT_WINDOW,
   SLOT_SOFTCAP,
   SLOT_SCALE,
+  SLOT_DROPOUT,
   SLOT_LENS,
   SLOT_QLENS,
   SLOT_SCORES,
@@ -216,12 +216,10 @@ static int parse_where(struct parser *p) {
 }
 
 static int parse_placement(struct parser *p) {
-  for (int t = 0; t < PROBLEM_TENSORS; t++) {
+  for (enum problem_tensor t = 0; t < PROBLEM_TENSORS_END; t = problem_next_tensor(t)) {
     struct placement *placement = &p->placement[t];
     p->scan.at = p->scan.word;
-    if (!scan_take(&p->scan, problem_tensor_name((enum problem_tensor)t)) ||
-        !scan_take(&p->scan, "@"))
-      continue;
+    if (!scan_take(&p->scan, problem_tensor_name(t)) || !scan_take(&p->scan, "@")) continue;
     if (placement->where)
       scan_fail(&p->scan, p->scan.word, "the strides of this tensor are given twice");
     placement->where = p->scan.word;
@@ -252,6 +250,12 @@ static int parse_number(struct parser *p) {
     claim(p, SLOT_SCALE, "scale");
     problem->features |= SDPA_SCALE;
     problem->scale = scan_real(&p->scan, -HUGE_VAL, "scale");
+  } else if (scan_take(&p->scan, "dropout=")) {
+    const char *begin = p->scan.at;
+    claim(p, SLOT_DROPOUT, "dropout");
+    problem->features |= SDPA_DROPOUT;
+    problem->dropout = scan_real(&p->scan, 0.0, "dropout") + 0.0;
+    if (problem->dropout >= 1.0) scan_fail(&p->scan, begin, "dropout below 1 is expected");
   } else if (scan_take(&p->scan, "scores=")) {
     const char *begin = p->scan.at;
     int64_t rule = scan_integer(&p->scan, 0, "the rule of the scores");
@@ -289,6 +293,7 @@ static int parse_manner(struct parser *p) {
   } else if (scan_word_is(&p->scan, "bwd")) {
     claim(p, SLOT_BACKWARD, "bwd");
     p->spec->backward = 1;
+    p->spec->problem.features |= SDPA_LSE;
     p->scan.at = p->scan.end;
   } else {
     return 0;
@@ -334,17 +339,19 @@ static void check_whole(struct parser *p) {
        problem->features & (SDPA_KEY_LENS | SDPA_QUERY_LENS)))
     scan_fail(&p->scan, p->positional,
               "-tl, -br or -at= (or an align word) is expected: the lengths differ");
+  if (p->spec->backward && problem->features & SDPA_NO_OUTPUT)
+    scan_fail(&p->scan, p->scan.text, "bwd and no-output exclude each other");
   check_list(p, &p->spec->key_lens, problem->key_len, "the key lengths");
   check_list(p, &p->spec->query_lens, problem->query_len, "the query lengths");
   check_list(p, &p->spec->offsets, INT64_MAX, "the offsets");
 }
 
 static void place_tensors(struct parser *p) {
-  for (int i = 0; i < PROBLEM_TENSORS; i++) {
-    enum problem_tensor tensor = (enum problem_tensor)i;
-    struct placement *placement = &p->placement[i];
+  for (enum problem_tensor tensor = 0; tensor < PROBLEM_TENSORS_END;
+       tensor = problem_next_tensor(tensor)) {
+    struct placement *placement = &p->placement[tensor];
     sdpa_strides strides = placement->strides;
-    if (!problem_declares(&p->spec->problem, tensor)) {
+    if (!problem_spec_places(p->spec, tensor)) {
       if (placement->where)
         scan_fail(&p->scan, placement->where,
                   "strides for a tensor that the problem does not have");
@@ -359,6 +366,9 @@ static void place_tensors(struct parser *p) {
     }
     problem_set_strides(&p->spec->problem, tensor, strides);
   }
+  if (problem_spec_places(p->spec, PROBLEM_GRAD_BIAS)) /* nothing is said where it is summed */
+    problem_set_strides(&p->spec->problem, PROBLEM_GRAD_BIAS,
+                        problem_get_strides(&p->spec->problem, PROBLEM_GRAD_BIAS));
 }
 
 int problem_parse(const char *text, struct problem_spec *spec, char *message,

@@ -16,6 +16,8 @@
 
 #include <sdpa/sdpa.h>
 
+#include "problem_shape.h"
+
 enum { PROBLEM_LIST_MAX = 64, PROBLEM_STRING_MAX = 6144, PROBLEM_MESSAGE_MAX = 256 };
 
 /* One number a batch entry. given = 0: to be drawn from the seed; items past count are 0. */
@@ -30,7 +32,7 @@ struct problem_list {
 struct problem_spec {
   sdpa_problem problem;
   uint32_t precision; /* SDPA_PRECISION_... */
-  uint32_t backward;  /* 1: the gradients are asked for */
+  uint32_t backward;  /* 1: the gradients are asked for; the problem then has output and lse */
   uint64_t seed;
   struct problem_list key_lens, query_lens, offsets;
 };
@@ -38,6 +40,13 @@ struct problem_spec {
 /* Reads `text`. Returns 0, or -1 and a sentence with the position (characters count from 1) in
  * `message`; then *spec is not to be used. `message` is always terminated. */
 int problem_parse(const char *text, struct problem_spec *spec, char *message, size_t message_bytes);
+
+/* 1 if the spec has strides for this tensor: one that the problem declares, and one of the backward
+ * pass where the gradients are asked for. grad_lse has those of lse. */
+static inline int problem_spec_places(const struct problem_spec *spec, enum problem_tensor tensor) {
+  if (tensor >= PROBLEM_GRAD_OUTPUT && (!spec->backward || tensor == PROBLEM_GRAD_LSE)) return 0;
+  return problem_declares(&spec->problem, tensor);
+}
 
 /* Writes the canonical string of a spec, as snprintf: returns the full length, always terminates.
  * problem_parse() of the string gives the same bytes again, and no string is longer than

@@ -4,7 +4,6 @@
  */
 #include "random_problem.h"
 #include "numpy_random.h"
-#include "problem_shape.h"
 
 #include <string.h>
 
@@ -189,21 +188,27 @@ static void share_elements(struct numpy_rng *rng, enum problem_tensor tensor,
   if (one_in(rng, 16)) strides->row = strides->col;
 }
 
+static void draw_strides_of(struct numpy_rng *rng, sdpa_problem *problem,
+                            enum problem_tensor tensor, int bshd) {
+  sdpa_strides strides = problem_default_strides(problem, tensor, bshd ? "bshd" : "bhsd");
+  if (percent(rng, 70)) {
+    int64_t shape[4];
+    problem_shape(problem, tensor, shape);
+    strides = draw_order(rng, shape);
+    if (!problem_tensor_is_output(tensor) && !problem_tensor_is_gradient(tensor))
+      share_elements(rng, tensor, &strides);
+    if (tensor == PROBLEM_LSE) strides.col = 0;
+  }
+  problem_set_strides(problem, tensor, strides);
+  if (tensor == PROBLEM_GRAD_BIAS) /* nothing is said where it is summed */
+    problem_set_strides(problem, tensor, problem_get_strides(problem, tensor));
+}
+
 static void draw_strides(struct numpy_rng *rng, sdpa_problem *problem) {
   int bshd = percent(rng, 30);
-  for (int t = 0; t < PROBLEM_TENSORS; t++) {
-    enum problem_tensor tensor = (enum problem_tensor)t;
-    sdpa_strides strides = problem_default_strides(problem, tensor, bshd ? "bshd" : "bhsd");
-    if (!problem_declares(problem, tensor)) continue;
-    if (percent(rng, 70)) {
-      int64_t shape[4];
-      problem_shape(problem, tensor, shape);
-      strides = draw_order(rng, shape);
-      if (!problem_tensor_is_output(tensor)) share_elements(rng, tensor, &strides);
-      if (tensor == PROBLEM_LSE) strides.col = 0;
-    }
-    problem_set_strides(problem, tensor, strides);
-  }
+  for (int t = 0; t < PROBLEM_TENSORS; t++)
+    if (problem_declares(problem, (enum problem_tensor)t))
+      draw_strides_of(rng, problem, (enum problem_tensor)t, bshd);
 }
 
 static uint32_t draw_narrow(struct numpy_rng *rng) {
@@ -237,6 +242,14 @@ static void draw_types(struct numpy_rng *rng, sdpa_problem *problem) {
   if (problem->features & SDPA_BIAS && one_in(rng, 2)) problem->bias_type = SDPA_F32;
 }
 
+/* Drawn after all else, likewise. */
+static void draw_dropout(struct numpy_rng *rng, sdpa_problem *problem, uint64_t one_of) {
+  static const double odd[] = {0.0, 1e-12, 0.999};
+  if (problem->features & SDPA_DROPOUT || !one_in(rng, one_of)) return;
+  problem->features |= SDPA_DROPOUT;
+  problem->dropout = one_in(rng, 8) ? odd[numpy_rng_below(rng, 3)] : 0.9 * numpy_rng_double(rng);
+}
+
 void random_problem(uint64_t seed, const struct random_problem_options *options,
                     struct problem_spec *spec) {
   struct random_problem_options used = {library_edges,
@@ -257,6 +270,23 @@ void random_problem(uint64_t seed, const struct random_problem_options *options,
   draw_alignment(&rng, problem);
   draw_strides(&rng, problem);
   draw_types(&rng, problem);
+  draw_dropout(&rng, problem, 8);
+}
+
+void random_problem_backward(uint64_t seed, const struct random_problem_options *options,
+                             struct problem_spec *spec) {
+  struct numpy_rng rng;
+  sdpa_problem *problem = &spec->problem;
+  random_problem(seed, options, spec);
+  numpy_rng_seed(&rng, seed ^ UINT64_C(0x5851F42D4C957F2D));
+  spec->backward = 1;
+  if (!(problem->features & SDPA_LSE)) draw_strides_of(&rng, problem, PROBLEM_LSE, 0);
+  if (problem->features & SDPA_NO_OUTPUT) draw_strides_of(&rng, problem, PROBLEM_OUTPUT, 0);
+  problem->features |= SDPA_LSE;
+  problem->features &= ~(uint32_t)SDPA_NO_OUTPUT;
+  for (enum problem_tensor t = PROBLEM_GRAD_OUTPUT; t < PROBLEM_TENSORS_END; t++)
+    if (problem_spec_places(spec, t)) draw_strides_of(&rng, problem, t, one_in(&rng, 3));
+  draw_dropout(&rng, problem, 6);
 }
 
 static void draw_list(struct numpy_rng *rng, const sdpa_problem *problem, struct problem_list *list,
@@ -278,8 +308,11 @@ void random_problem_wild(uint64_t seed, struct problem_spec *spec) {
   static const struct random_problem_options any = {NULL, 0, INT64_C(1) << 40, 0};
   struct numpy_rng rng;
   sdpa_problem *problem = &spec->problem;
-  random_problem(seed, &any, spec);
   numpy_rng_seed(&rng, ~seed);
+  if (one_in(&rng, 3))
+    random_problem_backward(seed, &any, spec);
+  else
+    random_problem(seed, &any, spec);
   problem->query_type = (uint32_t)between(&rng, 1, 4);
   if (one_in(&rng, 3)) problem->key_type = (uint32_t)between(&rng, 0, 4);
   if (one_in(&rng, 3)) problem->value_type = (uint32_t)between(&rng, 0, 4);
@@ -287,7 +320,6 @@ void random_problem_wild(uint64_t seed, struct problem_spec *spec) {
   if (one_in(&rng, 3)) problem->bias_type = (uint32_t)between(&rng, 0, 4);
   spec->seed = one_in(&rng, 4) ? 0 : numpy_rng_u64(&rng);
   spec->precision = (uint32_t)between(&rng, 0, 2);
-  spec->backward = (uint32_t)one_in(&rng, 3);
   if (problem->features & SDPA_SCALE && one_in(&rng, 3))
     problem->scale = -1e-300 * numpy_rng_double(&rng);
   if (problem->softcap != 0.0 && one_in(&rng, 3)) problem->softcap = 1e300 * numpy_rng_double(&rng);
@@ -300,7 +332,9 @@ void random_problem_wild(uint64_t seed, struct problem_spec *spec) {
   if (problem->features & SDPA_QUERY_LENS)
     draw_list(&rng, problem, &spec->query_lens, 0, problem->query_len);
   if (problem->features & SDPA_OFFSETS) draw_list(&rng, problem, &spec->offsets, -1000000, 1000000);
-  for (int t = 0; t < PROBLEM_TENSORS; t++)
-    if (problem_declares(problem, (enum problem_tensor)t) && one_in(&rng, 4))
-      problem_set_strides(problem, (enum problem_tensor)t, wild_strides(&rng));
+  for (enum problem_tensor t = 0; t < PROBLEM_TENSORS_END; t = problem_next_tensor(t)) {
+    if (!problem_spec_places(spec, t)) continue;
+    if (one_in(&rng, 4)) problem_set_strides(problem, t, wild_strides(&rng));
+    problem_set_strides(problem, t, problem_get_strides(problem, t));
+  }
 }

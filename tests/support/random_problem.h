@@ -10,7 +10,8 @@
  * or two of the parts into which it cuts the keys of few queries. At least half of the tensors are
  * not contiguous: other orders of dimensions, gaps, column strides other than 1, negative strides,
  * and for inputs broadcasts and rows that overlap. Outputs never overlap. Half of the problems are
- * f64, three in ten f32; the others have tensors of 16 bits, alone or beside f32.
+ * f64, three in ten f32; the others have tensors of 16 bits, alone or beside f32. An eighth has
+ * dropout. random_problem_backward() has the same problems with their gradients asked for.
  */
 #ifndef RANDOM_PROBLEM_H
 #define RANDOM_PROBLEM_H
@@ -31,6 +32,11 @@ struct random_problem_options {
 /* options NULL: the defaults. The spec carries the seed. */
 void random_problem(uint64_t seed, const struct random_problem_options *options,
                     struct problem_spec *spec);
+
+/* The same spec with `bwd`: output and lse, and strides for the tensors of the backward pass. One in
+ * four has dropout. */
+void random_problem_backward(uint64_t seed, const struct random_problem_options *options,
+                             struct problem_spec *spec);
 
 /* A spec that no library need accept: also mixtures with f64, lists, any strides, any numbers. For
  * the round trip of parser and printer. */

@@ -36,6 +36,9 @@
  *   weights   eps p (3 + R): exponential, sum, quotient
  *   lse       eps (2 + sum p R + |lse|): exponential, sum, result
  *   scores    eps R without |log p|, as far as its terms go
+ *
+ * With dropout a weight is z p / (1 - r) wherever it stands above after the softmax, and its two
+ * operations count in 4 + R and 3 + R.
  */
 #include "reference.h"
 #include "reference_rules.h"
@@ -83,7 +86,8 @@ static int scratch_make(struct scratch *s, const sdpa_problem *problem) {
   size_t keys = (size_t)problem->key_len, columns = (size_t)problem->value_dim;
   size_t reals = 5 * keys + columns;
   memset(s, 0, sizeof *s);
-  s->owned = malloc(reals * (2 * sizeof(long double) + sizeof(double) + sizeof(float)) + keys + 1);
+  s->owned =
+      malloc(reals * (2 * sizeof(long double) + sizeof(double) + sizeof(float)) + 2 * keys + 1);
   if (!s->owned) return -1;
   long double *exact = s->owned;
   double *plain64 = (double *)(exact + 2 * reals);
@@ -102,6 +106,7 @@ static int scratch_make(struct scratch *s, const sdpa_problem *problem) {
   s->amount = exact + reals;
   s->rounded = s->amount + keys;
   s->c.allowed = (uint8_t *)(plain32 + reals);
+  s->c.kept = s->c.allowed + keys;
   return 0;
 }
 
@@ -124,34 +129,12 @@ static int stage_of(const sdpa_problem *problem) {
                                                          : 2;
 }
 
-/* A key with an infinite product has no rounding error: its score is infinite, NaN or +-softcap. */
 static void set_amounts(struct scratch *s) {
-  const struct row_case *c = &s->c;
-  int64_t size = c->problem->key_dim;
-  long double tiny = reference_limits_of(c->compute_type).smallest;
-  long double scale = c->problem->features & SDPA_SCALE ? (long double)c->scale
-                      : size > 0                        ? 1.0L / sqrtl((long double)size)
-                                                        : 1.0L;
-  for (int64_t j = 0; j < c->keys; j++) {
-    long double sum = 0.0L;
-    for (int64_t d = 0; d < size; d++)
-      sum += fmaxl(fabsl((long double)row_query(c, d) * (long double)row_key(c, j, d)), tiny);
-    s->amount[j] = isfinite(sum) ? fabsl(scale) * sum : 0.0L;
-  }
+  for (int64_t j = 0; j < s->c.keys; j++) s->amount[j] = row_amount(&s->c, j);
 }
 
-/* The magnitudes that go into score j after `stage`. */
 static long double score_terms(const struct scratch *s, int64_t j, int stage) {
-  const struct row_case *c = &s->c;
-  long double tiny = reference_limits_of(c->compute_type).smallest;
-  long double terms = fmaxl(s->amount[j], tiny);
-  if (stage > 0 && c->softcap > 0.0)
-    terms += fmaxl(fabsl(s->exact.score[1][j]), (long double)c->softcap * tiny);
-  if (stage > 1) {
-    terms += fabsl((long double)c->slope * (long double)row_distance(c, j));
-    terms += fabsl((long double)row_bias(c, j));
-  }
-  return terms;
+  return row_terms(&s->c, j, s->amount[j], s->exact.score[1][j], stage);
 }
 
 /* What all bounds of a row are made of. */
@@ -195,6 +178,7 @@ static void put_output(const struct scratch *s, const struct row_bounds *r,
   const struct row_case *c = &s->c;
   struct reference_values *values = &row->kind[REFERENCE_OUTPUT];
   long double eps = r->limits.roundoff, tiny = r->limits.smallest;
+  const long double dropped = c->problem->features & SDPA_DROPOUT ? 2.0L : 0.0L;
   for (int64_t d = 0; d < values->count; d++) {
     long double value = s->exact.output[d], weighted = 0.0L, whole = 0.0L, rounded = 0.0L;
     int any_nan = s->exact.is_nan;
@@ -202,10 +186,11 @@ static void put_output(const struct scratch *s, const struct row_bounds *r,
       if (!c->allowed[j]) continue;
       long double v = fabsl((long double)row_value(c, j, d));
       any_nan |= isnan(v);
-      long double product = fmaxl(s->exact.weight[j] * v, tiny);
+      const long double factor = row_factor(c, j);
+      long double product = fmaxl(s->exact.weight[j] * factor * v, tiny);
       weighted += product;
-      rounded += product * (4.0L + s->rounded[j]);
-      whole += v;
+      rounded += product * (4.0L + dropped + s->rounded[j]);
+      whole += factor * v;
     }
     long double bound = REFERENCE_BOUND * eps * (r->chain + r->largest) * weighted + tiny * whole;
     bound +=
@@ -226,14 +211,16 @@ static void put_rows_of_keys(const struct scratch *s, const struct row_bounds *r
   struct reference_values *weights = &row->kind[REFERENCE_WEIGHTS];
   struct reference_values *scores = &row->kind[REFERENCE_SCORES];
   long double eps = r->limits.roundoff, tiny = r->limits.smallest;
+  const long double dropped = c->problem->features & SDPA_DROPOUT ? 2.0L : 0.0L;
   int stage = stage_of(c->problem);
   for (int64_t j = 0; j < weights->count; j++) {
-    long double p = s->exact.weight[j];
-    long double bound = REFERENCE_BOUND * eps * (r->chain + r->largest) * p + tiny;
+    const long double factor = row_factor(c, j);
+    long double p = s->exact.weight[j] * factor;
+    long double bound = REFERENCE_BOUND * eps * (r->chain + r->largest) * p + tiny * factor;
     bound += REFERENCE_BOUND * r->allowance.products * r->largest * p;
     if (!c->allowed[j] || s->exact.is_empty) bound = 0.0L;
     put(weights, j, p, bound, floor ? &floor[REFERENCE_WEIGHTS] : NULL,
-        eps * (3.0L + s->rounded[j]) * p);
+        eps * (3.0L + dropped + s->rounded[j]) * p);
   }
   for (int64_t j = 0; j < scores->count; j++) {
     long double terms = j < c->keys ? score_terms(s, j, stage) : 0.0L;
@@ -272,6 +259,13 @@ static long double worse(long double error, long double plain, long double exact
   return isfinite(exact) && isfinite(plain) && difference > error ? difference : error;
 }
 
+/* After dropout. */
+static double plain_weight(const struct scratch *s, int wide, int64_t j) {
+  const long double factor = row_factor(&s->c, j);
+  return wide ? s->plain64.weight[j] * (double)factor
+              : (double)(s->plain32.weight[j] * (float)factor);
+}
+
 static void compare_plain(struct scratch *s, const struct reference_row *row,
                           long double error[REFERENCE_KINDS]) {
   int wide = s->c.compute_type == SDPA_F64, stage = stage_of(s->c.problem);
@@ -287,7 +281,7 @@ static void compare_plain(struct scratch *s, const struct reference_row *row,
       double plain = 0.0;
       if (kind == REFERENCE_OUTPUT)
         plain = row_stored(&s->c, wide ? a->output[i] : (double)b->output[i]);
-      if (kind == REFERENCE_WEIGHTS) plain = wide ? a->weight[i] : (double)b->weight[i];
+      if (kind == REFERENCE_WEIGHTS) plain = plain_weight(s, wide, i);
       if (kind == REFERENCE_SCORES) plain = wide ? a->score[stage][i] : (double)b->score[stage][i];
       if (kind == REFERENCE_LSE) plain = wide ? a->log_sum_exp : (double)b->log_sum_exp;
       error[kind] = worse(error[kind], (long double)plain, values->value[i]);

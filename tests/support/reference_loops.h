@@ -5,7 +5,7 @@
  * The includer defines REAL (a floating type), REAL_NAME(name) (its suffix) and the four functions
  * REAL_EXP, REAL_TANH, REAL_LOG, REAL_SQRT of libm, and includes reference_rules.h before. In long
  * double this is the reference; in float and double it is the plain implementation of semantics
- * rule 18: three loops, sequential sums, no trick.
+ * rule 18: three loops, sequential sums, no trick. gradient_loops.h continues this file.
  */
 
 struct REAL_NAME(row) {
@@ -17,28 +17,38 @@ struct REAL_NAME(row) {
   int is_empty; /* rule 10: no allowed key with a score above -infinity */
 };
 
-static void REAL_NAME(row_scores)(const struct row_case *c, struct REAL_NAME(row) * r) {
+static inline REAL REAL_NAME(row_scale)(const struct row_case *c) {
   const sdpa_problem *p = c->problem;
-  REAL scale = (REAL)c->scale;
-  if (!(p->features & SDPA_SCALE))
-    scale = p->key_dim > 0 ? (REAL)1 / REAL_SQRT((REAL)p->key_dim) : (REAL)1;
-  for (int64_t j = 0; j < p->key_len; j++) {
-    REAL s = 0;
+  if (p->features & SDPA_SCALE) return (REAL)c->scale;
+  return p->key_dim > 0 ? (REAL)1 / REAL_SQRT((REAL)p->key_dim) : (REAL)1;
+}
+
+/* The scores of a key within the length. */
+static inline void REAL_NAME(row_score)(const struct row_case *c, struct REAL_NAME(row) * r,
+                                        int64_t j, REAL scale) {
+  const sdpa_problem *p = c->problem;
+  REAL s = 0;
+  for (int64_t d = 0; d < p->key_dim; d++) s += (REAL)row_query(c, d) * (REAL)row_key(c, j, d);
+  s *= scale;
+  r->score[0][j] = s;
+  if (c->softcap > 0.0) s = (REAL)c->softcap * REAL_TANH(s / (REAL)c->softcap);
+  r->score[1][j] = s;
+  r->score[2][j] = (REAL)-INFINITY;
+  if (!c->allowed[j]) return;
+  if (p->features & SDPA_ALIBI) s -= (REAL)c->slope * (REAL)row_distance(c, j);
+  if (p->features & SDPA_BIAS) s += (REAL)row_bias(c, j);
+  r->score[2][j] = s;
+}
+
+static inline void REAL_NAME(row_scores)(const struct row_case *c, struct REAL_NAME(row) * r) {
+  const REAL scale = REAL_NAME(row_scale)(c);
+  for (int64_t j = 0; j < c->problem->key_len; j++) {
     for (int stage = 0; stage < 3; stage++) r->score[stage][j] = (REAL)-INFINITY;
-    if (j >= c->keys) continue;
-    for (int64_t d = 0; d < p->key_dim; d++) s += (REAL)row_query(c, d) * (REAL)row_key(c, j, d);
-    s *= scale;
-    r->score[0][j] = s;
-    if (c->softcap > 0.0) s = (REAL)c->softcap * REAL_TANH(s / (REAL)c->softcap);
-    r->score[1][j] = s;
-    if (!c->allowed[j]) continue;
-    if (p->features & SDPA_ALIBI) s -= (REAL)c->slope * (REAL)row_distance(c, j);
-    if (p->features & SDPA_BIAS) s += (REAL)row_bias(c, j);
-    r->score[2][j] = s;
+    if (j < c->keys) REAL_NAME(row_score)(c, r, j, scale);
   }
 }
 
-static void REAL_NAME(row_softmax)(const struct row_case *c, struct REAL_NAME(row) * r) {
+static inline void REAL_NAME(row_softmax)(const struct row_case *c, struct REAL_NAME(row) * r) {
   const REAL *s = r->score[2];
   REAL largest = (REAL)-INFINITY, sum = 0;
   int64_t used = 0;
@@ -68,22 +78,24 @@ static void REAL_NAME(row_softmax)(const struct row_case *c, struct REAL_NAME(ro
   r->log_sum_exp = largest + REAL_LOG(sum);
 }
 
-static void REAL_NAME(row_compute)(const struct row_case *c, struct REAL_NAME(row) * r) {
+static inline void REAL_NAME(row_compute)(const struct row_case *c, struct REAL_NAME(row) * r) {
   REAL_NAME(row_scores)(c, r);
   REAL_NAME(row_softmax)(c, r);
   if (c->problem->features & SDPA_NO_OUTPUT) return;
   for (int64_t d = 0; d < c->problem->value_dim; d++) {
     REAL sum = r->is_nan ? (REAL)NAN : 0;
     for (int64_t j = 0; j < c->keys && !r->is_empty; j++) {
-      if (c->allowed[j]) sum += r->weight[j] * (REAL)row_value(c, j, d);
+      if (c->allowed[j]) sum += r->weight[j] * (REAL)row_factor(c, j) * (REAL)row_value(c, j, d);
     }
     r->output[d] = sum;
   }
 }
 
+#ifndef REFERENCE_LOOPS_GO_ON
 #undef REAL
 #undef REAL_NAME
 #undef REAL_EXP
 #undef REAL_TANH
 #undef REAL_LOG
 #undef REAL_SQRT
+#endif

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "reference_rules.h"
+#include "dropout_mask.h"
 #include "problem_shape.h"
 
 #include <math.h>
@@ -85,11 +86,37 @@ void row_case_set(struct row_case *c, const sdpa_problem *problem, const sdpa_ar
       problem->features & SDPA_ALIBI ? row_load(c->compute_type, args->alibi_slopes, head) : 0.0;
   c->sink = problem->features & SDPA_SINKS ? row_load(c->compute_type, args->sinks, head)
                                            : (double)-INFINITY;
+  if (c->kept && problem->features & SDPA_DROPOUT)
+    dropout_mask_row(problem, args, batch, head, row, c->kept);
   c->n_allowed = 0;
   for (int64_t j = 0; j < problem->key_len; j++) {
     c->allowed[j] = (uint8_t)is_allowed(c, j);
     c->n_allowed += c->allowed[j];
   }
+}
+
+long double row_amount(const struct row_case *c, int64_t j) {
+  const int64_t size = c->problem->key_dim;
+  const long double tiny = reference_limits_of(c->compute_type).smallest;
+  const long double scale = c->problem->features & SDPA_SCALE ? (long double)c->scale
+                            : size > 0                        ? 1.0L / sqrtl((long double)size)
+                                                              : 1.0L;
+  long double sum = 0.0L;
+  for (int64_t d = 0; d < size; d++)
+    sum += fmaxl(fabsl((long double)row_query(c, d) * (long double)row_key(c, j, d)), tiny);
+  return isfinite(sum) ? fabsl(scale) * sum : 0.0L;
+}
+
+long double row_terms(const struct row_case *c, int64_t j, long double amount, long double capped,
+                      int stage) {
+  const long double tiny = reference_limits_of(c->compute_type).smallest;
+  long double terms = fmaxl(amount, tiny);
+  if (stage > 0 && c->softcap > 0.0) terms += fmaxl(fabsl(capped), (long double)c->softcap * tiny);
+  if (stage > 1) {
+    terms += fabsl((long double)c->slope * (long double)row_distance(c, j));
+    terms += fabsl((long double)row_bias(c, j));
+  }
+  return terms;
 }
 
 struct reference_limits reference_limits_of(uint32_t type) {

@@ -20,6 +20,7 @@ struct row_case {
   int64_t keys;     /* L_k; 0 in a row from L_q on */
   uint8_t *allowed; /* [key_len] */
   int64_t n_allowed;
+  uint8_t *kept; /* [key_len], 0: dropped; NULL, or no dropout: row_case_set() leaves it alone */
   uint32_t query_type, key_type, value_type, output_type, bias_type, compute_type;
   uint32_t precision; /* of struct reference_request; row_case_set() leaves it alone */
   double scale;       /* as given, converted to the compute type; without meaning if not given */
@@ -27,7 +28,7 @@ struct row_case {
   double slope, sink; /* 0 and -infinity where there are none */
 };
 
-/* Sets everything; `allowed` must be there already. */
+/* Sets everything; `allowed`, and with dropout `kept`, must be there already. */
 void row_case_set(struct row_case *c, const sdpa_problem *problem, const sdpa_args *args,
                   int64_t batch, int64_t head, int64_t row);
 
@@ -68,6 +69,21 @@ static inline double row_stored(const struct row_case *c, double value) {
   if (!is_narrow_float(c->output_type)) return value;
   return narrow_to_double(c->output_type, narrow_from_double(c->output_type, value));
 }
+
+/* z / (1 - r) of key j: what dropout multiplies its weight with. */
+static inline long double row_factor(const struct row_case *c, int64_t j) {
+  if (!(c->problem->features & SDPA_DROPOUT)) return 1.0L;
+  return c->kept[j] ? 1.0L / (1.0L - (long double)c->problem->dropout) : 0.0L;
+}
+
+/* |scale| sum max(|q||k|, tiny) of key j, tiny the smallest normal number of the compute type. A key
+ * with an infinite product has no rounding error, so 0: its score is infinite, NaN or +-softcap. */
+long double row_amount(const struct row_case *c, int64_t j);
+
+/* The magnitudes that go into score j after `stage` (0: rule 1, 1: rule 2, 2: rule 4), from that
+ * amount and the score after the softcap. */
+long double row_terms(const struct row_case *c, int64_t j, long double amount, long double capped,
+                      int stage);
 
 /* |p - j| as an unsigned number: the difference of two int64_t need not fit in one. */
 uint64_t row_distance(const struct row_case *c, int64_t j);

@@ -185,6 +185,53 @@ static void test_execute(void **state) {
   }
 }
 
+/* The backward pass in a given workspace: the same, and all gradients written. */
+static void test_backward(void **state) {
+  (void)state;
+  enum { N = 96, D = 32, NUMBERS = 4 * N * D };
+  static float in[6][NUMBERS], lse[4 * N], out[3][NUMBERS];
+  for (size_t i = 0; i < sizeof in / sizeof in[0][0]; i++)
+    in[i / NUMBERS][i % NUMBERS] = (float)(i * 2654435761u % 1009) / 1009.0f;
+  sdpa_problem p;
+  sdpa_problem_init(&p, sizeof p);
+  p.query_type = SDPA_F32;
+  p.batch = 1;
+  p.query_heads = p.kv_heads = 4;
+  p.query_len = p.key_len = N;
+  p.key_dim = p.value_dim = D;
+  assert_int_equal(sdpa_problem_layout(&p, SDPA_LAYOUT_BHSD), SDPA_OK);
+  const sdpa_args args = {.size = sizeof args, .query = in[0], .key = in[1], .value = in[2]};
+  const sdpa_grads grads = {.size = sizeof grads,
+                            .output = in[3],
+                            .lse = lse,
+                            .grad_output = in[4],
+                            .grad_query = out[0],
+                            .grad_key = out[1],
+                            .grad_value = out[2]};
+  for (int32_t t = 1; t <= 3; t++) {
+    const sdpa_options options = threaded_options(t);
+    sdpa_plan *plan;
+    size_t bytes, alignment;
+    void *workspace = NULL;
+    assert_int_equal(sdpa_plan_create_backward(&p, &options, &plan), SDPA_OK);
+    assert_int_equal(sdpa_plan_workspace(plan, &bytes, &alignment), SDPA_OK);
+    assert_int_equal(posix_memalign(&workspace, alignment, bytes + 1), 0);
+    memset(out, 0xFF, sizeof out);
+    start_counting();
+    assert_int_equal(sdpa_backward(plan, &args, &grads, workspace, bytes), SDPA_OK);
+    assert_int_equal(allocations, 0);
+    assert_int_equal(products, 0);
+    assert_true(threads <= t - 1);
+    start_counting();
+    assert_int_equal(sdpa_backward(plan, &args, &grads, workspace, bytes), SDPA_OK);
+    assert_nothing_happened();
+    for (size_t i = 0; i < sizeof out / sizeof out[0][0]; i++)
+      assert_false(out[i / NUMBERS][i % NUMBERS] != out[i / NUMBERS][i % NUMBERS]);
+    free(workspace);
+    sdpa_plan_destroy(plan);
+  }
+}
+
 static int init(void **state) {
   (void)state;
   return threaded_init() ? 0 : -1;
@@ -195,6 +242,7 @@ int main(void) {
       cmocka_unit_test(test_small), /* first of all: no thread has run yet */
       cmocka_unit_test(test_counters),
       cmocka_unit_test(test_execute),
+      cmocka_unit_test(test_backward),
   };
   return cmocka_run_group_tests_name("no_allocation", tests, init, NULL);
 }

@@ -23,7 +23,7 @@ static sdpa_status plan_keys(uint32_t type, int64_t key_len, struct sdpa_plan *p
   p.batch = p.query_heads = p.kv_heads = p.query_len = p.key_dim = p.value_dim = 1;
   p.key_len = key_len;
   assert_int_equal(sdpa_problem_layout(&p, SDPA_LAYOUT_BHSD), SDPA_OK);
-  return sdpai_plan_build(&p, &options, plan, NULL);
+  return sdpai_plan_build(&p, &options, 0, plan, NULL);
 }
 
 static void test_score_rows(void **state) {

@@ -61,7 +61,7 @@ static void test_other_words(void **state) {
   (void)state;
   struct problem_spec s =
       parse("q=f32,kv=bf16,o=f16,bias=f64:q3:k3:d0:causal:scale=-1e-3:scores=2:qlens:"
-            "align-at=-7:no-output:precision=reduced:bwd:seed=18446744073709551615");
+            "align-at=-7:dropout=0.25:precision=reduced:bwd:seed=18446744073709551615");
   assert_int_equal(s.problem.query_type, SDPA_F32);
   assert_int_equal(s.problem.key_type, SDPA_BF16);
   assert_int_equal(s.problem.value_type, SDPA_BF16);
@@ -76,11 +76,15 @@ static void test_other_words(void **state) {
   assert_int_equal(s.problem.offset, -7);
   assert_true(s.problem.scale == -1e-3);
   assert_int_equal(s.problem.score_stage, SDPA_STAGE_SOFTCAPPED);
-  assert_int_equal(s.problem.features,
-                   SDPA_CAUSAL | SDPA_SCALE | SDPA_SCORES | SDPA_QUERY_LENS | SDPA_NO_OUTPUT);
+  assert_int_equal(s.problem.features, SDPA_CAUSAL | SDPA_SCALE | SDPA_SCORES | SDPA_QUERY_LENS |
+                                           SDPA_DROPOUT | SDPA_LSE);
+  assert_true(s.problem.dropout == 0.25);
   assert_int_equal(s.precision, SDPA_PRECISION_REDUCED);
   assert_int_equal(s.backward, 1);
   assert_true(s.seed == UINT64_MAX);
+  s = parse("f64:q1:k1:d1:scores=1:no-output:dropout=0");
+  assert_int_equal(s.problem.features, SDPA_SCORES | SDPA_NO_OUTPUT | SDPA_DROPOUT);
+  assert_int_equal(s.backward, 0);
   assert_int_equal(parse("f64:q1:k1:d1:scores=1").problem.score_stage, SDPA_STAGE_SCALED);
   assert_int_equal(parse("f64:q1:k1:d1:scores=4").problem.score_stage, SDPA_STAGE_BIASED);
   assert_int_equal(parse("f64:q2:k1:d1:causal-tl").problem.alignment, SDPA_ALIGN_TOP_LEFT);
@@ -120,6 +124,20 @@ static void test_strides(void **state) {
   assert_strides(s.problem.weights, 210, 35, 7, 1);
   assert_strides(s.problem.scores, 0, 0, 0, 0);
   assert_strides(s.problem.lse, 0, 1, 6, 0);
+}
+
+/* Those of the backward pass: as their tensor's, but nothing is said where dbias is summed. */
+static void test_backward_strides(void **state) {
+  (void)state;
+  struct problem_spec s = parse("f32:b2:h6/3:q5:k7:d4/3:layout=bshd:bias:bias@hd:bwd:"
+                                "grad_query@sbhd:grad_output@-1,0,2,3");
+  assert_strides(s.problem.lse, 30, 5, 1, 0);
+  assert_strides(s.problem.grad_query, 24, 4, 48, 1);
+  assert_strides(s.problem.grad_key, 84, 4, 12, 1);
+  assert_strides(s.problem.grad_value, 63, 3, 9, 1);
+  assert_strides(s.problem.grad_output, -1, 0, 2, 3);
+  assert_strides(s.problem.grad_bias, 0, 35, 0, 1);
+  assert_strides(parse("f32:q5:k7:d4:bias").problem.grad_key, 0, 0, 0, 0);
 }
 
 static void assert_error(const char *text, int position, const char *sentence) {
@@ -175,6 +193,12 @@ static void test_errors(void **state) {
   assert_error("f32:q2:k1:d1:key@x", 18, "order of dimensions");
   assert_error("f32:q2:k1:d1:lse:lse@d", 22, "order of dimensions");
   assert_error("f32:q2:k1:d1:key@d:key@s", 20, "given twice");
+  assert_error("f32:q2:k1:d1:dropout=1", 22, "below 1");
+  assert_error("f32:q2:k1:d1:dropout=-0.1", 22, "at least 0");
+  assert_error("f32:q2:k1:d1:bwd:no-output:lse", 1, "exclude each other");
+  assert_error("f32:q2:k1:d1:grad_key@sd", 14, "does not have");
+  assert_error("f32:q2:k1:d1:bwd:grad_lse@sh", 18, "does not have");
+  assert_error("f32:q2:k1:d1:bwd:grad_bias@sd", 18, "does not have");
   assert_error("f32:q2:k1:d1:precision=half", 24, "full, fma or reduced");
 }
 
@@ -202,6 +226,8 @@ static void test_round_trips(void **state) {
     assert_round_trip(&spec);
     random_problem_wild(seed, &spec);
     assert_round_trip(&spec);
+    random_problem_backward(seed, NULL, &spec);
+    assert_round_trip(&spec);
   }
 }
 
@@ -212,7 +238,7 @@ static void test_longest(void **state) {
   sdpa_problem *p = &spec.problem;
   memset(&spec, 0, sizeof spec);
   p->size = sizeof *p;
-  p->features = 0x3FF | SDPA_WEIGHTS | SDPA_LSE | SDPA_SCORES;
+  p->features = 0x7FF | SDPA_WEIGHTS | SDPA_LSE | SDPA_SCORES;
   p->query_type = p->key_type = p->value_type = p->output_type = p->bias_type = SDPA_BF16;
   p->alignment = SDPA_ALIGN_OFFSET;
   p->score_stage = SDPA_STAGE_BIASED;
@@ -223,13 +249,13 @@ static void test_longest(void **state) {
   p->value_dim = INT64_MAX - 1;
   p->scale = -1.7976931348623157e308;
   p->softcap = 2.2250738585072014e-308;
+  p->dropout = 0.12345678901234568;
   p->window_left = p->window_right = INT64_MAX;
   spec.seed = UINT64_MAX;
   spec.precision = SDPA_PRECISION_REDUCED;
   spec.backward = 1;
-  for (int t = 0; t < PROBLEM_TENSORS; t++)
-    problem_set_strides(p, (enum problem_tensor)t,
-                        (sdpa_strides){INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN});
+  for (enum problem_tensor t = 0; t < PROBLEM_TENSORS_END; t = problem_next_tensor(t))
+    problem_set_strides(p, t, (sdpa_strides){INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN});
   spec.key_lens.given = spec.query_lens.given = spec.offsets.given = 1;
   spec.key_lens.count = spec.query_lens.count = spec.offsets.count = PROBLEM_LIST_MAX;
   for (int i = 0; i < PROBLEM_LIST_MAX; i++) {
@@ -279,10 +305,15 @@ static void test_random_sizes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_option), cmocka_unit_test(test_other_words),
-      cmocka_unit_test(test_lists),        cmocka_unit_test(test_strides),
-      cmocka_unit_test(test_errors),       cmocka_unit_test(test_round_trips),
-      cmocka_unit_test(test_longest),      cmocka_unit_test(test_random_sizes),
+      cmocka_unit_test(test_every_option),
+      cmocka_unit_test(test_other_words),
+      cmocka_unit_test(test_lists),
+      cmocka_unit_test(test_strides),
+      cmocka_unit_test(test_backward_strides),
+      cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_round_trips),
+      cmocka_unit_test(test_longest),
+      cmocka_unit_test(test_random_sizes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,11 @@
 #include <stdint.h>
 
 #include "kernels/kernel_decls.h"
+#include "kernels/philox.h"
 #include "runtime/compiler.h"
 
 #include "kernels/tpl/real_f32.h"
+#include "kernels/tpl/dropout_words_tpl.h"
 #include "kernels/tpl/narrow_kernels_tpl.h"
 #include "kernels/tpl/type_kernels_tpl.h"
 #include "kernels/tpl/real_f64.h"

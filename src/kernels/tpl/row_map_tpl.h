@@ -1,4 +1,4 @@
-/* row_map_tpl.h - a row from rows, element by element: scaling, gradient of the softmax
+/* row_map_tpl.h - a row from rows, element by element: scaling, dropping, gradient of the softmax
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
@@ -12,6 +12,15 @@ void KERNEL(row_scale)(int64_t n, real *x, real factor) {
     int k = (int)(n - t);
     V(store_part)(x + t, k, V(add)(V(mul)(V(load_part)(x + t, k), vfactor), zero));
   }
+}
+
+void KERNEL(row_keep)(int64_t n, real *x, const uint32_t *words) {
+  int64_t t = 0;
+  for (; n - t >= 32; t += 32) {
+    const uint32_t word = words[t / 32];
+    for (int u = 0; u < 32; u++) x[t + u] = word >> u & 1 ? x[t + u] : 0;
+  }
+  for (; t < n; t++) x[t] = words[t / 32] >> (t % 32) & 1 ? x[t] : 0;
 }
 
 /* w (g - dot), 0 where w is. */

@@ -1,4 +1,4 @@
-/* tile_softmax_tpl.h - rules and online softmax of a tile of scores, queries in lanes
+/* tile_softmax_tpl.h - rules, online softmax and dropout of a tile of scores, queries in lanes
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
@@ -71,4 +71,13 @@ void KERNEL(tile_softmax)(int64_t keys, int64_t width, real scale, real *s, cons
     V(store)(l + c, V(fma)(V(load)(l + c), rescale, V(add)(even, odd)));
     V(store)(alpha + c, rescale);
   }
+}
+
+void KERNEL(tile_keep)(int64_t keys, int64_t width, real *s, const uint32_t *words) {
+  const vec zero = V(set1)(0);
+  for (int64_t j = 0; j < keys; j++)
+    for (int64_t c = 0; c < width; c += LANES) {
+      real *at = s + j * width + c;
+      V(store)(at, V(keep_bit)(words + j / 32 * width + c, (int)(j % 32), V(load)(at), zero));
+    }
 }

@@ -24,6 +24,8 @@
 #include "kernels/tpl/tile_softmax_tpl.h"
 #include "kernels/tpl/tile_pack_tpl.h"
 #include "kernels/tpl/mask_words_tpl.h"
+#include "kernels/tpl/tile_backward_tpl.h"
+#include "kernels/tpl/tile_sums_tpl.h"
 
 #undef real
 #undef vec

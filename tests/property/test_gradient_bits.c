@@ -1,0 +1,202 @@
+/* test_gradient_bits.c - what may not change a bit of the gradients
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Garbage wherever semantics rule 11 says that nothing is read into a result, and in what a row
+ * without a key has (rule 24); threads, and the order in which a caller's loop runs its tasks; the
+ * other batch entries and heads, which share no sum with this one (rule 19).
+ */
+#include "gradient_support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live_elements.h"
+#include "random_problem.h"
+
+enum { PROBLEMS = 1500, THREADED = 60, SMALLER = 50, LEAST_WORK = 2400000 };
+
+static unsigned char *bits_with(struct problem_data *data, const struct problem_spec *spec,
+                                const sdpa_options *options, const char *name) {
+  unsigned char *bits;
+  problem_data_restore(data, 1);
+  gradient_run_with(data, spec, options, name);
+  property_output_bits(data, &bits);
+  return bits;
+}
+
+static void test_excluded(void **state) {
+  (void)state;
+  struct property_way ways[PROPERTY_WAYS_MAX];
+  const int n_ways = property_ways(ways);
+  int64_t planted = 0, problems = property_count(PROBLEMS);
+  for (int64_t i = 0; i < problems; i++) {
+    struct problem_spec spec;
+    struct problem_data data;
+    struct numpy_rng rng;
+    struct live_elements live;
+    gradient_problem(i, &spec);
+    gradient_make(&data, &spec);
+    numpy_rng_seed(&rng, spec.seed);
+    live_elements_make(&live, &data, -1, -1, (int)(spec.seed / 32 % 2));
+    for (int k = 0; k < n_ways; k++) {
+      unsigned char *before, *after;
+      sdpa_options options;
+      property_options(&options, ways[k]);
+      problem_data_restore(&data, 0);
+      before = bits_with(&data, &spec, &options, ways[k].name);
+      planted += live_elements_plant(&live, &data, &rng);
+      after = bits_with(&data, &spec, &options, ways[k].name);
+      property_same_bits(&data, &spec, ways[k].name, before, after,
+                         "garbage at excluded positions");
+      free(before);
+      free(after);
+    }
+    live_elements_free(&live);
+    problem_data_free(&data);
+  }
+  printf("%lld elements of garbage in %lld problems\n", (long long)planted, (long long)problems);
+  assert_true(planted >= 100 * problems);
+}
+
+static void backwards(void *ctx, int64_t n_tasks, sdpa_task task, void *arg) {
+  ++*(int64_t *)ctx;
+  for (int64_t i = n_tasks; i-- > 0;) task(arg, i);
+}
+
+static void large_problem(int64_t i, struct problem_spec *spec) {
+  static const struct random_problem_options large = {NULL, 0, 0, LEAST_WORK};
+  property_problem(i, spec);
+  if (!getenv("SDPA_PROPERTY_PROBLEM")) random_problem_backward(spec->seed, &large, spec);
+}
+
+static int64_t threads_of(const struct problem_spec *spec, const sdpa_options *options) {
+  sdpa_plan_info info = {.size = sizeof info};
+  sdpa_plan *plan;
+  assert_int_equal(sdpa_plan_create_backward(&spec->problem, options, &plan), SDPA_OK);
+  assert_int_equal(sdpa_plan_query(plan, &info), SDPA_OK);
+  sdpa_plan_destroy(plan);
+  return info.threads;
+}
+
+/* Every number of threads, and last to first, on engine tiled. */
+static void test_threads(void **state) {
+  (void)state;
+  static const int32_t threads[] = {1, 2, 3, 7, 7};
+  enum { COUNTS = sizeof threads / sizeof *threads };
+  struct property_way ways[PROPERTY_WAYS_MAX];
+  const int n_ways = property_ways(ways);
+  const int64_t count = property_count(SMALLER * THREADED) / SMALLER;
+  const int64_t problems = count > 0 ? count : 1;
+  int64_t loops = 0, threaded = 0, runs = 0;
+  for (int64_t i = 0; i < problems; i++) {
+    struct problem_spec spec;
+    struct problem_data data;
+    large_problem(i, &spec);
+    gradient_make(&data, &spec);
+    for (int k = 0; k < n_ways; k++) {
+      unsigned char *first = NULL;
+      if (ways[k].engine != SDPA_ENGINE_TILED) continue;
+      runs++;
+      for (int t = 0; t < COUNTS; t++) {
+        sdpa_options options;
+        property_options(&options, ways[k]);
+        options.threads = threads[t];
+        if (t == COUNTS - 1) options.parallel_for = backwards, options.parallel_ctx = &loops;
+        if (t == 1) threaded += threads_of(&spec, &options) > 1;
+        unsigned char *bits = bits_with(&data, &spec, &options, ways[k].name);
+        if (first)
+          property_same_bits(&data, &spec, ways[k].name, first, bits,
+                             t == COUNTS - 1 ? "a loop that runs backwards"
+                                             : "a number of threads");
+        if (first)
+          free(bits);
+        else
+          first = bits;
+      }
+      free(first);
+    }
+    problem_data_free(&data);
+  }
+  printf("%lld problems, %lld runs, %lld on several threads, %lld loops\n", (long long)problems,
+         (long long)runs, (long long)threaded, (long long)loops);
+  if (problems < THREADED) return;
+  assert_true(threaded > runs * 2 / 3);
+  assert_true(loops > runs * 2 / 3);
+}
+
+/* The problem of one kv head with its query heads in one batch entry, on the same memory. What is
+ * summed over heads or batch entries is not asked for. */
+static void narrow(const struct problem_data *data, int64_t b, int64_t kv_head,
+                   struct problem_data *one) {
+  const int64_t groups = data->problem.query_heads / data->problem.kv_heads;
+  const int64_t h = kv_head * groups;
+  property_narrow(data, b, h, one);
+  one->problem.query_heads = groups;
+  for (int t = PROBLEM_GRAD_OUTPUT; t < PROBLEM_TENSORS_END; t++) {
+    const enum problem_tensor tensor = (enum problem_tensor)t;
+    const int64_t head = t == PROBLEM_GRAD_KEY || t == PROBLEM_GRAD_VALUE ? kv_head : h;
+    if (data->block[t].bytes > 0)
+      one->block[t].origin = problem_data_at(data, tensor, b, head, 0, 0);
+  }
+  if (data->problem.features & SDPA_DROPOUT) {
+    one->args.dropout_batch += b;
+    one->args.dropout_head += h;
+  }
+  one->grads.output = one->block[PROBLEM_OUTPUT].origin;
+  one->grads.lse = one->block[PROBLEM_LSE].origin;
+  one->grads.grad_output = one->block[PROBLEM_GRAD_OUTPUT].origin;
+  if (one->grads.grad_lse) one->grads.grad_lse = one->block[PROBLEM_GRAD_LSE].origin;
+  one->grads.grad_query = one->block[PROBLEM_GRAD_QUERY].origin;
+  one->grads.grad_key = one->block[PROBLEM_GRAD_KEY].origin;
+  one->grads.grad_value = one->block[PROBLEM_GRAD_VALUE].origin;
+}
+
+/* Each kv head of each batch entry alone gives the bits that it gives among the others; and with
+ * the base indices of dropout its part of the whole mask. */
+static void test_heads_alone(void **state) {
+  (void)state;
+  struct property_way ways[PROPERTY_WAYS_MAX];
+  const int n_ways = property_ways(ways);
+  int64_t problems = property_count(PROBLEMS), dropouts = 0;
+  for (int64_t i = 0; i < problems; i++) {
+    struct problem_spec spec;
+    struct problem_data data;
+    gradient_problem(i, &spec);
+    gradient_make(&data, &spec);
+    sdpa_grads *g = &data.grads;
+    dropouts += spec.problem.dropout > 0.0;
+    g->grad_query = data.block[PROBLEM_GRAD_QUERY].origin;
+    g->grad_key = data.block[PROBLEM_GRAD_KEY].origin;
+    g->grad_value = data.block[PROBLEM_GRAD_VALUE].origin;
+    g->grad_bias = g->grad_sinks = g->grad_alibi_slopes = NULL;
+    for (int k = 0; k < n_ways; k++) {
+      unsigned char *together, *alone;
+      sdpa_options options;
+      property_options(&options, ways[k]);
+      together = bits_with(&data, &spec, &options, ways[k].name);
+      problem_data_restore(&data, 1);
+      for (int64_t b = 0; b < spec.problem.batch; b++) {
+        for (int64_t h = 0; h < spec.problem.kv_heads; h++) {
+          struct problem_data one;
+          narrow(&data, b, h, &one);
+          gradient_run(&one, &spec, ways[k]);
+        }
+      }
+      property_output_bits(&data, &alone);
+      property_same_bits(&data, &spec, ways[k].name, together, alone, "leaving out other heads");
+      free(together);
+      free(alone);
+    }
+    problem_data_free(&data);
+  }
+  if (problems >= PROBLEMS) assert_true(dropouts > problems / 10);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_excluded),
+                                     cmocka_unit_test(test_threads),
+                                     cmocka_unit_test(test_heads_alone)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
