@@ -59,9 +59,9 @@ void sdpai_cpu_turn_out(struct sdpai_cpu_bed *bed, pthread_t thread) {
     bed->is_moved = pthread_setaffinity_np(thread, sizeof allowed, &allowed) == 0;
 }
 
-void sdpai_cpu_get_up(const struct sdpai_cpu_bed *bed) {
+void sdpai_cpu_get_up(const struct sdpai_cpu_bed *bed, pthread_t thread) {
   if (!bed->is_moved) return;
   cpu_set_t allowed;
   memcpy(&allowed, bed->allowed, sizeof allowed);
-  pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
+  pthread_setaffinity_np(thread, sizeof allowed, &allowed);
 }
