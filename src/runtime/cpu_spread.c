@@ -67,12 +67,12 @@ void sdpai_cpu_turn_out(struct sdpai_cpu_bed *bed, pthread_t thread) {
     bed->is_moved = pthread_setaffinity_np(thread, sizeof allowed, &allowed) == 0;
 }
 
-void sdpai_cpu_get_up(const struct sdpai_cpu_bed *bed) {
+void sdpai_cpu_get_up(const struct sdpai_cpu_bed *bed, pthread_t thread) {
   if (!bed->is_moved) return;
   cpu_set_t allowed, left, found;
   memcpy(&allowed, bed->allowed, sizeof allowed);
   left = allowed;
   CPU_CLR(bed->cpu, &left);
-  if (pthread_getaffinity_np(pthread_self(), sizeof found, &found) == 0 && CPU_EQUAL(&found, &left))
-    pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
+  if (pthread_getaffinity_np(thread, sizeof found, &found) == 0 && CPU_EQUAL(&found, &left))
+    pthread_setaffinity_np(thread, sizeof allowed, &allowed);
 }

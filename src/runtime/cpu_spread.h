@@ -46,9 +46,8 @@ void sdpai_cpu_lie_down(struct sdpai_cpu_bed *bed);
  * this one is taken out of its affinity mask, unless it is the only one there. */
 void sdpai_cpu_turn_out(struct sdpai_cpu_bed *bed, pthread_t thread);
 
-/* The calling thread, awake again, gets the affinity mask back that it had in `bed`, a copy. A mask
- * that somebody gave it since it was turned out is kept: it may have slept on for long, if the job
- * took other threads. */
-void sdpai_cpu_get_up(const struct sdpai_cpu_bed *bed);
+/* `thread`, awake again or not woken after all, gets the affinity mask back that it had in `bed`, which
+ * may be a copy. A mask that somebody gave it since it was turned out is kept. Leaves errno alone. */
+void sdpai_cpu_get_up(const struct sdpai_cpu_bed *bed, pthread_t thread);
 
 #endif

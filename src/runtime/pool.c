@@ -45,6 +45,7 @@ struct pool {
   sdpai_task task;
   void *arg;
   struct sdpai_cpu_claims claims; /* of the job's threads, if the pool does not exceed the CPUs */
+  int32_t has_turned_out;         /* the job moved sleeping workers */
   int32_t workers;                /* changed under the mutex */
   int32_t retry_in;               /* jobs that start no thread, as one failed lately */
   _Atomic pid_t process;          /* whose threads the workers are; 0 before the first */
@@ -151,7 +152,7 @@ static void sleep_worker(struct worker *worker) {
   worker->bed.is_moved = 0;
   atomic_fetch_sub(&pool->sleepers, 1);
   pthread_mutex_unlock(&pool->mutex);
-  sdpai_cpu_get_up(&bed);
+  sdpai_cpu_get_up(&bed, pthread_self());
 }
 
 static void *work_for_pool(void *arg) {
@@ -252,8 +253,26 @@ static struct pool *take_pool(void) {
 
 /* Under the mutex. Sleeping workers do not wake on the caller's CPU. */
 static void make_room(struct pool *pool) {
-  for (int32_t i = 0; i < pool->workers; i++)
-    if (pool->crew[i].is_asleep) sdpai_cpu_turn_out(&pool->crew[i].bed, pool->crew[i].thread);
+  for (int32_t i = 0; i < pool->workers; i++) {
+    struct worker *worker = &pool->crew[i];
+    if (!worker->is_asleep) continue;
+    sdpai_cpu_turn_out(&worker->bed, worker->thread);
+    pool->has_turned_out |= worker->bed.is_moved;
+  }
+}
+
+/* Of the workers that make_room() moved, some were not needed or come too late, and sleep on: they
+ * would keep the smaller mask until a later job wakes them. */
+static void tidy_up(struct pool *pool) {
+  pthread_mutex_lock(&pool->mutex);
+  for (int32_t i = 0; i < pool->workers; i++) {
+    struct worker *worker = &pool->crew[i];
+    if (!worker->is_asleep || !worker->bed.is_moved) continue;
+    sdpai_cpu_get_up(&worker->bed, worker->thread);
+    worker->bed.is_moved = 0;
+  }
+  pthread_mutex_unlock(&pool->mutex);
+  pool->has_turned_out = 0;
 }
 
 static void open_job(struct pool *pool, int32_t helpers) {
@@ -273,14 +292,19 @@ static void open_job(struct pool *pool, int32_t helpers) {
   }
 }
 
-static void close_job(struct pool *pool) {
-  atomic_fetch_and(&pool->state, RUNNING_MASK);
+static void await_workers(struct pool *pool) {
   if (spin(pool, job_is_over)) return;
   pthread_mutex_lock(&pool->mutex);
   atomic_store(&pool->caller_sleeps, 1);
   while (!job_is_over(pool)) pthread_cond_wait(&pool->done, &pool->mutex);
   atomic_store(&pool->caller_sleeps, 0);
   pthread_mutex_unlock(&pool->mutex);
+}
+
+static void close_job(struct pool *pool) {
+  atomic_fetch_and(&pool->state, RUNNING_MASK);
+  await_workers(pool);
+  if (pool->has_turned_out) tidy_up(pool);
 }
 
 void sdpai_pool_run(int64_t tasks, sdpai_task task, void *arg) {

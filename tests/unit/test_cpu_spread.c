@@ -164,7 +164,7 @@ static void *sleep_on_first(void *argument) {
   while (!sleeper->is_woken) pthread_cond_wait(&sleeper->changed, &sleeper->mutex);
   const struct sdpai_cpu_bed bed = sleeper->bed;
   pthread_mutex_unlock(&sleeper->mutex);
-  sdpai_cpu_get_up(&bed);
+  sdpai_cpu_get_up(&bed, pthread_self());
   sched_getaffinity(0, sizeof sleeper->mask_after, &sleeper->mask_after);
   return NULL;
 }
