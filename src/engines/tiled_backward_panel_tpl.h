@@ -1,12 +1,13 @@
-/* tiled_backward_panel_tpl.h - the backward pass's panels of queries and tiles of keys, once for both
- * types
+/* tiled_backward_panel_tpl.h - the backward pass's panels of queries and tiles of keys, once for
+ * both types
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Parameters: as head_tpl.h. A number that is not finite must reach what its row and key attend, and
- * nothing else; but products over a whole panel or tile multiply everything with everything, and 0 * NaN is
- * NaN. So rows of Q, dO, K and V that hold one, and rows whose log-sum-exp or delta is one, are zeros
- * with weight 0 to those products, and their pairs are added one by one (tiled_backward_pair_tpl.h).
+ * Parameters: as head_tpl.h. A number that is not finite must reach what its row and key attend,
+ * and nothing else; but products over a whole panel or tile multiply everything with everything,
+ * and 0 * NaN is NaN. So rows of Q, dO, K and V that hold one, and rows whose log-sum-exp or delta
+ * is one, are zeros with weight 0 to those products, and their pairs are added one by one
+ * (tiled_backward_pair_tpl.h).
  */
 
 /* What sdpa_backward() was called with, and the phase it is in. */
@@ -81,9 +82,9 @@ static int X(has_keys)(const struct X(backward_item) * bi, const struct X(head) 
   return 0;
 }
 
-/* Whether the row, with log-sum-exp `lse`, has no key that is allowed and has a score that is not -inf:
- * semantics rule 10. Nothing else of a row without a key is looked at. What scores were shows in the
- * log-sum-exp, unless that is the sink's logit. */
+/* Whether the row, with log-sum-exp `lse`, has no key that is allowed and has a score that is not
+ * -inf: semantics rule 10. Nothing else of a row without a key is looked at. What scores were shows
+ * in the log-sum-exp, unless that is the sink's logit. */
 static int X(is_empty_row)(const struct X(backward_item) * bi, int64_t query_head, int64_t row,
                            T lse) {
   const struct X(item) *item = &bi->item;
