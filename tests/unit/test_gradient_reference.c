@@ -97,7 +97,7 @@ static long double loss(const struct problem_data *data) {
 static long double difference(const struct problem_data *data, double *element, double step) {
   const double kept = *element;
   *element = kept + step;
-  const long double above = *element, up = loss(data);
+  const long double above = (long double)*element, up = loss(data);
   *element = kept - step;
   const long double down = loss(data), width = above - (long double)*element;
   *element = kept;
