@@ -202,8 +202,9 @@ static void X(store_grad_query)(const struct X(back) * back, int64_t first, int6
 /* Rows that attend nothing. */
 static void X(back_empty_rows)(const struct X(back) * back, int64_t first, int64_t end) {
   const struct sdpai_interval none = {0, 0};
+  const T no_ds[1] = {0}; /* not read; GCC 12 warns of NULL */
   for (int64_t i = first; i < end; i++) X(bias_sum_add)
-  (&back->bias, back->batch, back->query_head, i, none, NULL);
+  (&back->bias, back->batch, back->query_head, i, none, no_ds);
   X(store_grad_query)(back, first, end - first, NULL);
 }
 
