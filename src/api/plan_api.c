@@ -108,7 +108,8 @@ size_t sdpa_plan_describe(const sdpa_plan *plan, char *text, size_t text_bytes) 
   sdpai_append(text, text_bytes, &length, "engine %s, isa %s, ", plan->engine->name,
                plan->kernels->name);
   describe_types(&plan->problem, text, text_bytes, &length);
-  sdpai_append(text, text_bytes, &length, ", workspace %zu bytes: ", plan->workspace);
+  sdpai_append(text, text_bytes, &length,
+               "%s, workspace %zu bytes: ", plan->backward ? ", backward" : "", plan->workspace);
   plan->engine->describe(plan, text, text_bytes, &length);
   if (plan_precision(plan) != plan->options.precision)
     sdpai_append(text, text_bytes, &length, "; precision full: reduced would not be faster here");

@@ -109,7 +109,7 @@ static void blas_describe(const struct sdpa_plan *plan, char *text, size_t bytes
   const struct sdpai_blas_plan *b = &plan->blas;
   if (plan->backward) {
     sdpai_append(text, bytes, length,
-                 "backward, weights and their gradients of %lld query rows at a time; Q, K, V and "
+                 "weights and their gradients of %lld query rows at a time; Q, K, V and "
                  "dO by way of scratch; one thread of this library beside the BLAS's own",
                  (long long)plan->block_rows);
     return;

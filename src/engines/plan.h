@@ -21,7 +21,8 @@ struct sdpai_blas_plan {
 };
 
 /* How engine tiled cuts the work. A kv head's query rows are those of all its query heads, one head
- * after the other: group * query_len of them. */
+ * after the other: group * query_len of them. In a backward plan an item is a chunk, and the splits
+ * are the groups of tiles of keys (tiled_backward.h). */
 struct sdpai_tiled_plan {
   uint8_t by_rows;                  /* few queries: dimensions in lanes, not queries */
   uint8_t small;                    /* tiled_small_tpl.h */

@@ -2,19 +2,22 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The query rows of a kv head are cut into chunks of a few panels that stay in L2; tiles of keys go through a
- * chunk one after the other, dK and dV of a tile in sums of its own, dQ of the chunk in a part. Which
- * numbers are added in which order depends on the lengths, the dimensions and the ISA alone: tiles belong to
- * `groups`, interleaved, each with a part of its own, which are added in the order of the groups
- * whether they ran one after the other or on several threads.
+ * The query rows of a kv head are cut into chunks of a few panels that stay in L2; tiles of keys go
+ * through a chunk one after the other, dK and dV of a tile in sums of its own, dQ of the chunk in a
+ * part. Which numbers are added in which order depends on the lengths, the dimensions and the ISA
+ * alone: tiles belong to `groups`, interleaved, each with a part of its own, which are added in the
+ * order of the groups whether they ran one after the other or on several threads.
  */
 #ifndef SDPAI_TILED_BACKWARD_H
 #define SDPAI_TILED_BACKWARD_H
 
 #include "engines/tiled_scratch.h"
 
-/* What a lane of a panel is: a row whose numbers are finite; one with a number that is not; no row, or one
- * without a key to attend. */
+/* Panels of a chunk, at most. */
+enum { SDPAI_CHUNK_PANELS = 32 };
+
+/* What a lane of a panel is: a row whose numbers are finite; one with a number that is not; no row,
+ * or one without a key to attend. */
 enum { LANE_WHOLE, LANE_TAINTED, LANE_DEAD };
 
 /* What a group's tiles add to the rows of a chunk. */

@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Parameters: as head_tpl.h. A pass of its own, which forms ds again (two of the five products): its items are
- * the tiles of dbias, so that what is summed where the bias is broadcast needs a tile of sums and not a copy
- * of dbias, and every element is written once, in its own type.
+ * Parameters: as head_tpl.h. A pass of its own, which forms ds again (two of the five products):
+ * its items are the tiles of dbias, so that what is summed where the bias is broadcast needs a tile
+ * of sums and not a copy of dbias, and every element is written once, in its own type.
  */
 
 /* How dbias is cut: along a dimension that the bias has, or all of a dimension in every item. */

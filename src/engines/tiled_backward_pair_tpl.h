@@ -1,4 +1,5 @@
-/* tiled_backward_pair_tpl.h - the backward pass of single pairs of a query and a key, once for both types
+/* tiled_backward_pair_tpl.h - the backward pass of single pairs of a query and a key, once for both
+ * types
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *

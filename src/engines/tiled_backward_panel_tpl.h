@@ -1,12 +1,13 @@
-/* tiled_backward_panel_tpl.h - the backward pass's panels of queries and tiles of keys, once for both
- * types
+/* tiled_backward_panel_tpl.h - the backward pass's panels of queries and tiles of keys, once for
+ * both types
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Parameters: as head_tpl.h. A number that is not finite must reach what its row and key attend, and
- * nothing else; but products over a whole panel or tile multiply everything with everything, and 0 * NaN is
- * NaN. So rows of Q, dO, K and V that hold one, and rows whose log-sum-exp or delta is one, are zeros
- * with weight 0 to those products, and their pairs are added one by one (tiled_backward_pair_tpl.h).
+ * Parameters: as head_tpl.h. A number that is not finite must reach what its row and key attend,
+ * and nothing else; but products over a whole panel or tile multiply everything with everything,
+ * and 0 * NaN is NaN. So rows of Q, dO, K and V that hold one, and rows whose log-sum-exp or delta
+ * is one, are zeros with weight 0 to those products, and their pairs are added one by one
+ * (tiled_backward_pair_tpl.h).
  */
 
 /* What sdpa_backward() was called with, and the phase it is in. */
@@ -39,7 +40,7 @@ struct X(backward_item) {
   struct sdpai_tiled_backward_part part; /* where the rows' sums go */
   enum X(backward_use) use;
   int64_t count;
-  struct X(backward_panel) panels[32];
+  struct X(backward_panel) panels[SDPAI_CHUNK_PANELS];
 };
 
 /* K and V of a tile: as they are, and with zeros for the rows that `tainted` marks. */
@@ -69,16 +70,30 @@ static T *X(row_at)(const struct X(backward_item) * bi, void *rows, int64_t head
   return (T *)rows + (bi->item.batch * p->query_heads + head) * p->query_len + row;
 }
 
-/* Whether no key of a row with log-sum-exp `lse` is allowed and has a score that is not -inf. Such a row is semantics rule 10, which shows in its log-sum-exp unless that is the sink's logit. */
+/* Whether the masks leave the row a key. */
+static int X(has_keys)(const struct X(backward_item) * bi, const struct X(head) * head,
+                       struct sdpai_interval own, int64_t row) {
+  if (!(bi->item.plan->problem.features & (SDPA_MASK | SDPA_BIAS))) return own.begin < own.end;
+  for (int64_t j = own.begin; j < own.end; j += SDPAI_TILE_KEYS) {
+    const struct sdpai_interval part = {j, sdpai_min(own.end, j + SDPAI_TILE_KEYS)};
+    sdpai_mask_allowed(&head->view, row, part, head->rows.allowed);
+    if (memchr(head->rows.allowed, 1, (size_t)(part.end - part.begin))) return 1;
+  }
+  return 0;
+}
+
+/* Whether the row, with log-sum-exp `lse`, has no key that is allowed and has a score that is not
+ * -inf: semantics rule 10. Nothing else of a row without a key is looked at. What scores were shows
+ * in the log-sum-exp, unless that is the sink's logit. */
 static int X(is_empty_row)(const struct X(backward_item) * bi, int64_t query_head, int64_t row,
                            T lse) {
   const struct X(item) *item = &bi->item;
   const int64_t dim = item->plan->problem.key_dim;
   struct X(head) head;
   X(item_head)(item, query_head, &head);
-  if (lse == -(T)INFINITY) return 1;
-  if (!head.sink || !(lse == *head.sink || (isnan(lse) && isnan(*head.sink)))) return 0;
   const struct sdpai_interval own = sdpai_mask_interval(&head.view, row);
+  if (!X(has_keys)(bi, &head, own, row) || lse == -(T)INFINITY) return 1;
+  if (!head.sink || !(lse == *head.sink || (isnan(lse) && isnan(*head.sink)))) return 0;
   T *q = bi->scratch->pair_query, *x = bi->scratch->gradients, scale;
   X(load_row)
   (item->plan->kernels, item->plan->problem.types.query, dim,

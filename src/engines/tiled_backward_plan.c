@@ -8,7 +8,6 @@
 #include "runtime/parallel.h"
 
 enum {
-  MAX_PANELS = 32,        /* that fit the array in tiled_backward_panel_tpl.h */
   CHUNK_BYTES = 1 << 20,  /* of a chunk's rows in all their forms: they stay in L2 */
   PANEL_BYTES = 32 << 10, /* of a panel's queries: two thirds of L1 */
   GROUP_TILES = 2,        /* at least, so that it is worth preparing a chunk for them */
@@ -121,7 +120,7 @@ static void cut(const struct sdpa_plan *plan, struct sdpai_tiled_plan *t) {
   /* a row of Q and dO, each twice, and of dQ */
   const int64_t panel_bytes = sdpai_saturating_mul(dim, 5 * t->width * element);
   t->panels = sdpai_max(1, CHUNK_BYTES / sdpai_max(1, panel_bytes));
-  t->panels = sdpai_min(panels, sdpai_min(t->panels, MAX_PANELS));
+  t->panels = sdpai_min(panels, sdpai_min(t->panels, SDPAI_CHUNK_PANELS));
   t->item_rows = t->panels * t->width;
   t->items = sdpai_max(1, sdpai_tiles(rows, t->item_rows));
   const int64_t tiles = sdpai_tiles(p->key_len, SDPAI_TILE_KEYS);

@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Parameters: as head_tpl.h. First delta of every row; then the chunks: a kv head's one after the other on one
- * thread, or, where heads are few, a chunk of every head at a time with its groups of keys as items; then
- * dbias; last the sums over rows.
+ * Parameters: as head_tpl.h. First delta of every row; then the chunks: a kv head's one after the
+ * other on one thread, or, where heads are few, a chunk of every head at a time with its groups of
+ * keys as items; then dbias; last the sums over rows.
  */
 
 /* A slot's scratch, and the item in it. */
@@ -76,9 +76,9 @@ static const T *X(sum_products)(struct X(backward_item) * bi) {
   return bi->part.row_sums;
 }
 
-/* The live rows of a chunk. dO . O serves where O is as it was computed: from one that was rounded to 16
- * bits sum_j ds_ij would not be 0, and what is left over would pull every step of a training in one
- * direction, that of the mean key; there the sum is formed anew. */
+/* The live rows of a chunk. dO . O serves where O is as it was computed: from one that was rounded
+ * to 16 bits sum_j ds_ij would not be 0, and what is left over would pull every step of a training
+ * in one direction, that of the mean key; there the sum is formed anew. */
 static void X(delta_work)(void *arg, int64_t number, int64_t slot_number) {
   const struct X(backward) *run = arg;
   const struct sdpai_problem *p = &run->plan->problem;

@@ -1,5 +1,5 @@
-/* tiled_backward_sums_tpl.h - the backward pass's sums over keys and over queries, and where they go,
- * once for both types
+/* tiled_backward_sums_tpl.h - the backward pass's sums over keys and over queries, and where they
+ * go, once for both types
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *

@@ -1,11 +1,11 @@
-/* tiled_backward_tile_tpl.h - one tile of keys by one panel of queries in the backward pass, once for
- * both types
+/* tiled_backward_tile_tpl.h - one tile of keys by one panel of queries in the backward pass, once
+ * for both types
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Parameters: as head_tpl.h. The one way of a tile: S^T = K Q^T, rules, weights from the log-sum-exp, dP^T = V
- * dO^T, ds; then dV += P dO and dK += dS Q with dimensions in lanes, dQ^T += K dS^T with queries
- * in lanes (Dao, FlashAttention-2, 2023, with keys in the outer loop).
+ * Parameters: as head_tpl.h. The one way of a tile: S^T = K Q^T, rules, weights from the
+ * log-sum-exp, dP^T = V dO^T, ds; then dV += P dO and dK += dS Q with dimensions in lanes, dQ^T +=
+ * K dS^T with queries in lanes (Dao, FlashAttention-2, 2023, with keys in the outer loop).
  */
 
 /* s[j][i] = rows_j . lanes_i over `dim` dimensions, as fma_products. */

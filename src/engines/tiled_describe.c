@@ -27,12 +27,13 @@ void sdpai_tiled_describe(const struct sdpa_plan *plan, char *text, size_t bytes
     sdpai_append(text, bytes, length, "tiles of %d keys for %lld query rows a kv head, by rows",
                  (int)t->super_keys, (long long)t->item_rows);
   } else {
-    sdpai_append(text, bytes, length, "tiles of %d keys by %lld queries, %lld panels an item",
-                 SDPAI_TILE_KEYS, (long long)t->width, (long long)t->panels);
+    sdpai_append(text, bytes, length, "tiles of %d keys by %lld queries, %lld panels %s",
+                 SDPAI_TILE_KEYS, (long long)t->width, (long long)t->panels,
+                 plan->backward ? "a chunk" : "an item");
   }
   if (t->splits > 1)
-    sdpai_append(text, bytes, length, ", keys in %lld parts%s", (long long)t->splits,
-                 t->split_items ? " at a time" : "");
+    sdpai_append(text, bytes, length, ", keys in %lld %s%s", (long long)t->splits,
+                 plan->backward ? "groups" : "parts", t->split_items ? " at a time" : "");
   const struct sdpai_types *types = &plan->problem.types;
   if (t->packs_key)
     sdpai_append(text, bytes, length, ", K %s",

@@ -116,29 +116,31 @@ struct sdpai_tile_rules_f64 {
  *             holds.
  *             Lanes from `rows` on are not read.
  *
- * tile_weights, tile_gradient and the four after them are those of the backward pass. A factor z of a weight
- * is `factor` where bit j % 32 of word j / 32 of `kept`, [ceil(keys / 32)][width], is 1, and 0 where it is 0;
- * kept NULL: 1.
+ * tile_weights, tile_gradient and the four after them are those of the backward pass. A factor z of
+ * a weight is `factor` where bit j % 32 of word j / 32 of `kept`, [ceil(keys / 32)][width], is 1,
+ * and 0 where it is 0; kept NULL: 1.
  *
  * tile_weights
- *             s becomes exp(scale * s - shift[i]), and exactly 0 where s is -inf or shift[i] is +inf, whatever
- *             the other holds.
+ *             s becomes exp(scale * s - shift[i]), and exactly 0 where s is -inf or shift[i] is
+ *             +inf, whatever the other holds.
  *
  * tile_gradient
- *             g becomes p (z g - delta[i]), then p becomes z p. A weight of 0 gives exactly 0 in both,
- *             whatever g and delta hold.
+ *             g becomes p (z g - delta[i]), then p becomes z p. A weight of 0 gives exactly 0 in
+ *             both, whatever g and delta hold.
  *
- * tile_dot    sum[i] = sum[i] + the sum over the keys of p z g; g is not read into the result where p
- *             is 0.
+ * tile_dot    sum[i] = sum[i] + the sum over the keys of p z g; g is not read into the result where
+ *             p is 0.
  *
- * tile_slopes sum[i] = sum[i] + the sum over the keys of g |distance[i] - j|, j converted as in tile_rules.
+ * tile_slopes sum[i] = sum[i] + the sum over the keys of g |distance[i] - j|, j converted as in
+ *             tile_rules.
  *
- * tile_sums   sum[j][d] = sum[j][d] + the sum over i < rows of p[j][i] x[i][d], for d < dim: p, x and sum by
- *             rows with leading dimensions. The sum over i starts from zero.
+ * tile_sums   sum[j][d] = sum[j][d] + the sum over i < rows of p[j][i] x[i][d], for d < dim: p, x
+ *             and sum by rows with leading dimensions. The sum over i starts from zero. The bits of
+ *             an element do not depend on the other keys and columns.
  *
  * row_softcap_backward
- *             g[t] = g[t] (1 - tanh(y)^2) for y = scale * x[t] / softcap, in place. The factor is formed without
- *             cancellation, and is 0 for infinite y.
+ *             g[t] = g[t] (1 - tanh(y)^2) for y = scale * x[t] / softcap, in place. The factor is
+ *             formed without cancellation, and is 0 for infinite y.
  *
  * mask_words  Bit t of words[0], words[stride], ... is cleared where mask[t] is 0, for t < n; bits
  *             from n on in the last word are cleared.

@@ -61,10 +61,25 @@ static void back_init(struct back_call *call, uint32_t features) {
   }
 }
 
+/* Every test runs on each engine of the build. */
+static uint32_t engine;
+
+static int use_tiled(void **state) {
+  (void)state;
+  engine = SDPA_ENGINE_TILED;
+  return 0;
+}
+
+static int use_blas(void **state) {
+  (void)state;
+  engine = SDPA_ENGINE_BLAS;
+  return 0;
+}
+
 static sdpa_options engine_options(void) {
   sdpa_options options;
   assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
-  options.engine = SDPA_ENGINE_BLAS;
+  options.engine = engine;
   return options;
 }
 
@@ -379,5 +394,8 @@ int main(void) {
       cmocka_unit_test(test_draw_numbers),
       cmocka_unit_test(test_info),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  int failed = cmocka_run_group_tests_name("tiled", tests, use_tiled, NULL);
+  if (api_offers(SDPA_ENGINE_BLAS))
+    failed += cmocka_run_group_tests_name("blas", tests, use_blas, NULL);
+  return failed;
 }

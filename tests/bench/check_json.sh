@@ -10,7 +10,7 @@ python=$2
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 "$program" --json --threads 1 --seconds 0.1 --problem f32:b2:h4/2:q5:k7:d8/4:causal-br:lens:lse \
-  --problem f64:h1:q64:k64:d64 --problem bf16:q2:k2:d2 >"$scratch/out" 2>"$scratch/err"
+  --problem f64:h1:q64:k64:d64 --problem q=f64,k=bf16:q2:k2:d2 >"$scratch/out" 2>"$scratch/err"
 status=$?
 "$program" --json --peak >>"$scratch/out" 2>>"$scratch/err" || status=peak
 if [ "$status" != 1 ] || [ "$(wc -l <"$scratch/out")" -ne 4 ]; then

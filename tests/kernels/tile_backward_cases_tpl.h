@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Template: row_exp_cases_tpl.h and tile_products_cases_tpl.h come first. Every number of keys that a kernel
- * may take differently, beyond a word of `kept`; a quarter of the weights 0 beside numbers that go
- * wrong.
+ * Template: row_exp_cases_tpl.h and tile_products_cases_tpl.h come first. Every number of keys that
+ * a kernel may take differently, beyond a word of `kept`; a quarter of the weights 0 beside numbers
+ * that go wrong.
  */
 struct NAME(backward_case) {
   int keys, width;
@@ -180,7 +180,8 @@ static void NAME(check_tile_slopes)(void (*kernel)(int64_t, int64_t, const REAL 
   }
 }
 
-/* The factor against 1 - tanh^2 of a wider type, where that has digits left; beyond it falls as 4 e^-2|y|. */
+/* The factor against 1 - tanh^2 of a wider type, where that has digits left; beyond it falls as 4
+ * e^-2|y|. */
 static void NAME(check_row_softcap_backward)(void (*kernel)(int64_t, const REAL *, REAL, REAL,
                                                             REAL *)) {
   uint64_t state = 35;

@@ -49,8 +49,8 @@ static void mark_row(struct marking *m, int64_t b, int64_t h, int64_t i) {
   const sdpa_problem *p = &m->data->problem;
   int64_t kv_head = h / (p->query_heads / p->kv_heads);
   int raw = !m->data->backward && p->features & SDPA_SCORES && p->score_stage != SDPA_STAGE_BIASED;
-  static const enum problem_tensor of_backward[] = {PROBLEM_GRAD_OUTPUT, PROBLEM_GRAD_LSE,
-                                                    PROBLEM_OUTPUT, PROBLEM_LSE};
+  const int forward_wrote =
+      i < (p->features & SDPA_QUERY_LENS ? m->data->args.query_lens[b] : p->query_len);
   int any = 0;
   set_allowed(m, b, h, i);
   for (int64_t j = 0; j < p->key_len; j++) {
@@ -66,7 +66,11 @@ static void mark_row(struct marking *m, int64_t b, int64_t h, int64_t i) {
     if (m->allowed[RULES_ALL][j] && !(p->features & SDPA_NO_OUTPUT))
       mark_vector(m, PROBLEM_VALUE, b, kv_head, j);
   }
-  for (int t = 0; t < 4 && any && m->data->backward; t++) mark_vector(m, of_backward[t], b, h, i);
+  if (!m->data->backward) return;
+  if (any) mark_vector(m, PROBLEM_GRAD_OUTPUT, b, h, i);
+  if (any) mark_vector(m, PROBLEM_GRAD_LSE, b, h, i);
+  if (forward_wrote) mark_vector(m, PROBLEM_OUTPUT, b, h, i);
+  if (forward_wrote) mark_vector(m, PROBLEM_LSE, b, h, i);
 }
 
 void live_elements_make(struct live_elements *live, const struct problem_data *data, int64_t batch,

@@ -10,7 +10,8 @@
  * - mask bytes, if lengths, causal and window allow the position
  * - biases, if these and the mask do
  *
- * - what the backward pass reads of a row (dO, dlse, output, lse), if some key of it is allowed
+ * - dO and dlse of a row, if some key of it is allowed; output and lse within the query lengths, as
+ * the forward pass wrote them
  *
  * or, by `bias_first`, all biases of the former kind, and mask bytes where the bias excludes
  * nothing either: a position that both exclude needs one of the two.

@@ -138,6 +138,7 @@ static const struct option {
     {"bias", SDPA_BIAS, NULL, REMOVE_FEATURE, 0},
     {"alibi", SDPA_ALIBI, NULL, REMOVE_FEATURE, 0},
     {"sink", SDPA_SINKS, NULL, REMOVE_FEATURE, 0},
+    {"dropout", SDPA_DROPOUT, NULL, REMOVE_FEATURE, 0},
     {"lens", SDPA_KEY_LENS, NULL, REMOVE_FEATURE, 0},
     {"qlens", SDPA_QUERY_LENS, NULL, REMOVE_FEATURE, 0},
     {"top-left", 0, has_top_left, REMOVE_ALIGNMENT, GROUP_ALIGNMENT},

@@ -149,6 +149,10 @@ void property_narrow(const struct problem_data *data, int64_t b, int64_t h,
   args->scores = at[PROBLEM_SCORES], args->lse = at[PROBLEM_LSE];
   if (args->alibi_slopes) args->alibi_slopes = (const char *)args->alibi_slopes + scalars;
   if (args->sinks) args->sinks = (const char *)args->sinks + scalars;
+  if (data->problem.features & SDPA_DROPOUT) {
+    args->dropout_batch += b;
+    args->dropout_head += h;
+  }
   if (args->key_lens) args->key_lens += b;
   if (args->query_lens) args->query_lens += b;
   if (args->offsets) args->offsets += b;

@@ -88,15 +88,17 @@ static void wide_biases(sdpa_problem *problem) {
   problem->bias_type = problem_compute_type(problem);
 }
 
-/* A random problem in which a key's position means nothing: no causal, window, ALiBi or key
- * lengths. */
+/* A random problem in which a key's position means nothing: no causal, window, ALiBi, key
+ * lengths or dropout. */
 static void begin_without_places(int64_t i, struct couple *c) {
   sdpa_problem *p = &c->first_spec.problem;
   memset(c, 0, sizeof *c);
   property_problem(i, &c->first_spec);
   memset(&c->first_spec.key_lens, 0, sizeof c->first_spec.key_lens);
   memset(&c->first_spec.offsets, 0, sizeof c->first_spec.offsets);
-  p->features &= ~(uint32_t)(SDPA_CAUSAL | SDPA_WINDOW | SDPA_ALIBI | SDPA_KEY_LENS | SDPA_OFFSETS);
+  p->features &= ~(uint32_t)(SDPA_CAUSAL | SDPA_WINDOW | SDPA_ALIBI | SDPA_KEY_LENS | SDPA_OFFSETS |
+                             SDPA_DROPOUT);
+  p->dropout = 0.0;
   p->alignment = SDPA_ALIGN_NONE;
   p->offset = p->window_left = p->window_right = 0;
 }

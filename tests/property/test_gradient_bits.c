@@ -140,10 +140,6 @@ static void narrow(const struct problem_data *data, int64_t b, int64_t kv_head,
     if (data->block[t].bytes > 0)
       one->block[t].origin = problem_data_at(data, tensor, b, head, 0, 0);
   }
-  if (data->problem.features & SDPA_DROPOUT) {
-    one->args.dropout_batch += b;
-    one->args.dropout_head += h;
-  }
   one->grads.output = one->block[PROBLEM_OUTPUT].origin;
   one->grads.lse = one->block[PROBLEM_LSE].origin;
   one->grads.grad_output = one->block[PROBLEM_GRAD_OUTPUT].origin;

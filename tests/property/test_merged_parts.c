@@ -92,6 +92,7 @@ static void part_call(const struct problem_data *data, struct cut *cut, int numb
     cut->key_lens[b] = clamp((a->key_lens ? a->key_lens[b] : p->key_len) - begin, keys);
   }
   if (a->key_lens) a->key_lens = cut->key_lens;
+  if (p->features & SDPA_DROPOUT) a->dropout_key += begin;
   p->offset = 0;
   p->alignment = SDPA_ALIGN_NONE;
   p->features &= ~(uint32_t)SDPA_OFFSETS;

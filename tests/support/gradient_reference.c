@@ -237,7 +237,8 @@ static long double plain_value(const struct work *w, int kind, int64_t n, double
     value = w->plain64.tensor[kind][n] * scale;
   else
     value = (double)(w->plain32.tensor[kind][n] * (float)scale);
-  return is_narrow_float(type) ? narrow_to_double(type, narrow_from_double(type, value)) : value;
+  if (is_narrow_float(type)) value = narrow_to_double(type, narrow_from_double(type, value));
+  return (long double)value;
 }
 
 /* Scale, rounding to the type in memory, and the comparison of the plain implementation. */

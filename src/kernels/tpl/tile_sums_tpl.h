@@ -2,10 +2,10 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Template: real_f32.h or real_f64.h and a vec_<isa>.h come first. The product of the backward pass that
- * contracts over queries: weights are broadcast from the tile, rows of dO or Q are read as they lie.
- * SDPAI_SUM_KEYS x SUM_VECTORS accumulators stay in registers over the whole contraction: 6 x 4 of
- * AVX-512's 32 registers, 6 x 2 of AVX2's 16.
+ * Template: real_f32.h or real_f64.h and a vec_<isa>.h come first. The product of the backward pass
+ * that contracts over queries: weights are broadcast from the tile, rows of dO or Q are read as
+ * they lie. SDPAI_SUM_KEYS x SUM_VECTORS accumulators stay in registers over the whole contraction:
+ * 6 x 4 of AVX-512's 32 registers, 6 x 2 of AVX2's 16.
  */
 #ifndef SDPAI_SUM_KEYS
 #define SDPAI_SUM_KEYS    6
