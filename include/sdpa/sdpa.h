@@ -30,8 +30,8 @@
  *     status = sdpa_attention(&p, NULL, &a);
  *
  * To run one problem many times, create a plan, ask it for its workspace, execute it (see PLAN).
- * When a status is not enough, sdpa_problem_check() and sdpa_args_check() say in a sentence what is
- * wrong.
+ * When a status is not enough, sdpa_problem_check(), sdpa_args_check() and sdpa_backward_check() say
+ * in a sentence what is wrong.
  *
  * RULES FOR EVERY FUNCTION
  *

@@ -73,7 +73,7 @@ static T *X(row_at)(const struct X(backward_item) * bi, void *rows, int64_t head
 /* Whether the masks leave the row a key. */
 static int X(has_keys)(const struct X(backward_item) * bi, const struct X(head) * head,
                        struct sdpai_interval own, int64_t row) {
-  if (!(bi->item.plan->problem.features & (SDPA_MASK | SDPA_BIAS))) return own.begin < own.end;
+  if (!(bi->item.plan->problem.features & SDPAI_SINGLE_KEY_FEATURES)) return own.begin < own.end;
   for (int64_t j = own.begin; j < own.end; j += SDPAI_TILE_KEYS) {
     const struct sdpai_interval part = {j, sdpai_min(own.end, j + SDPAI_TILE_KEYS)};
     sdpai_mask_allowed(&head->view, row, part, head->rows.allowed);

@@ -205,7 +205,8 @@ static int X(run_backward)(const struct sdpa_plan *plan, const struct sdpai_args
     const int64_t items = cut.batches * cut.heads * cut.row_blocks * cut.tiles;
     failed = X(run_backward_items)(&run, items, X(bias_work));
   }
+  if (failed) return failed; /* what rows add may not have been written */
   X(sum_rows)(p, run.shared.row_sinks, grads->grad_sinks);
   X(sum_rows)(p, run.shared.row_slopes, grads->grad_slopes);
-  return failed;
+  return 0;
 }

@@ -140,7 +140,8 @@ struct sdpai_tile_rules_f64 {
  *
  * row_softcap_backward
  *             g[t] = g[t] (1 - tanh(y)^2) for y = scale * x[t] / softcap, in place. The factor is
- *             formed without cancellation, and is 0 for infinite y.
+ *             formed without cancellation, and is 0 for infinite y. A g of 0 stays 0 for any y:
+ *             the products of finite numbers of an excluded pair may be infinity or NaN.
  *
  * mask_words  Bit t of words[0], words[stride], ... is cleared where mask[t] is 0, for t < n; bits
  *             from n on in the last word are cleared.

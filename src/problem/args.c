@@ -81,6 +81,11 @@ static uint8_t empty_dimensions(const struct sdpai_problem *p) {
                    (p->features & SDPA_NO_OUTPUT ? NO_OUTPUT : 0));
 }
 
+/* Whether the tensor is an output of the forward pass. */
+static int writes_output(const struct pointer_rule *rule) {
+  return (rule->absent & SDPAI_IS_BACKWARD) || (rule->declared & SDPAI_OUTPUT_FEATURES);
+}
+
 /* The pointers in `object`, a public struct called `name`. */
 static sdpa_status check_pointers(const struct sdpai_problem *p, uint32_t features,
                                   const char *name, const void *object,
@@ -100,7 +105,7 @@ static sdpa_status check_pointers(const struct sdpai_problem *p, uint32_t featur
     if (pointer && !declared)
       return sdpai_fail(report, SDPA_ERROR_UNDECLARED, "%s%s is %p; expected NULL, since %s", name,
                         rule->field, pointer,
-                        features & rule->absent & SDPAI_IS_BACKWARD
+                        writes_output(rule) && (features & SDPAI_IS_BACKWARD)
                             ? "the backward pass writes no output"
                             : "the problem does not declare it");
     const uintptr_t bytes = p->bytes[rule->element];

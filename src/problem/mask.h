@@ -17,7 +17,10 @@ struct sdpai_interval {
 
 /* Features that exclude single keys of a row, or different keys in different rows: with none of
  * them every row of a batch entry attends the same keys, 0 .. L_k - 1. */
-#define SDPAI_MASK_FEATURES (SDPA_CAUSAL | SDPA_WINDOW | SDPA_MASK | SDPA_BIAS)
+#define SDPAI_MASK_FEATURES (SDPA_CAUSAL | SDPA_WINDOW | SDPAI_SINGLE_KEY_FEATURES)
+
+/* Those of them that exclude single keys within a row's interval. */
+#define SDPAI_SINGLE_KEY_FEATURES (SDPA_MASK | SDPA_BIAS)
 
 /* One head of one batch entry, as masks look at it. */
 struct sdpai_mask_view {

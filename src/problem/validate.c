@@ -111,7 +111,7 @@ static sdpa_status check_scalars(const sdpa_problem *p, struct sdpai_report *rep
   if (!(p->features & SDPA_DROPOUT) && p->dropout != 0)
     return sdpai_fail(report, SDPA_ERROR_VALUE, "dropout is %g; expected 0 without SDPA_DROPOUT",
                       p->dropout);
-  if (!(dropout >= 0 && dropout < 1))
+  if (!(p->dropout >= 0 && dropout < 1)) /* what is below 0 may be rounded to it */
     return sdpai_fail(report, SDPA_ERROR_VALUE,
                       "dropout is %.17g; expected a probability from 0 and, in %s, below 1",
                       p->dropout, name);

@@ -181,6 +181,11 @@ static void test_outputs_of_the_forward_pass(void **state) {
     call.args = valid;
     *outputs[i] = call.block[0];
     check_refused(&call, &call.grads, names[i], NULL, SDPA_ERROR_UNDECLARED);
+    sdpa_plan *plan = back_plan(&call);
+    char text[256];
+    sdpa_backward_check(plan, &call.args, &call.grads, NULL, 0, text, sizeof text);
+    assert_non_null(strstr(text, "the backward pass writes no output"));
+    sdpa_plan_destroy(plan);
   }
   api_call_free(&call.forward);
 }
@@ -303,6 +308,7 @@ static void test_probability(void **state) {
       {SDPA_BF16, SDPA_DROPOUT, 0.999, SDPA_OK},
       {SDPA_F64, SDPA_DROPOUT, 1, SDPA_ERROR_VALUE},
       {SDPA_F64, SDPA_DROPOUT, -0.1, SDPA_ERROR_VALUE},
+      {SDPA_F32, SDPA_DROPOUT, -1e-300, SDPA_ERROR_VALUE}, /* 0 in f32 */
       {SDPA_F64, SDPA_DROPOUT, (double)NAN, SDPA_ERROR_VALUE},
       {SDPA_F64, SDPA_DROPOUT, (double)INFINITY, SDPA_ERROR_VALUE},
       {SDPA_F64, 0, 0.1, SDPA_ERROR_VALUE},

@@ -130,6 +130,77 @@ static void test_wrong_loops(void **state) {
   }
 }
 
+/* Of a backward pass whose keys are cut into groups. */
+enum { HEADS = 4, ROWS = 64, KEYS = 512, DIM = 32 };
+
+struct backward_output {
+  float query[HEADS * ROWS * DIM], key[HEADS * KEYS * DIM], value[HEADS * KEYS * DIM], sinks[HEADS];
+};
+
+/* As execute(); gradients start as 0. */
+static sdpa_status execute_backward(const sdpa_options *options, struct backward_output *out) {
+  static float in[HEADS * KEYS * DIM], lse[HEADS * ROWS];
+  static const float sinks[HEADS] = {1, 2, 3, 4};
+  for (int i = 0; i < HEADS * KEYS * DIM; i++) in[i] = (float)(i % 13) / 8 - 1;
+  for (int i = 0; i < HEADS * ROWS; i++) lse[i] = 7;
+  sdpa_problem p;
+  sdpa_problem_init(&p, sizeof p);
+  p.query_type = SDPA_F32;
+  p.features = SDPA_SINKS;
+  p.batch = 1;
+  p.query_heads = p.kv_heads = HEADS;
+  p.query_len = ROWS;
+  p.key_len = KEYS;
+  p.key_dim = p.value_dim = DIM;
+  assert_int_equal(sdpa_problem_layout(&p, SDPA_LAYOUT_BHSD), SDPA_OK);
+  const sdpa_args args = {.size = sizeof args, .query = in, .key = in, .value = in, .sinks = sinks};
+  const sdpa_grads grads = {.size = sizeof grads,
+                            .output = in,
+                            .lse = lse,
+                            .grad_output = in,
+                            .grad_query = out->query,
+                            .grad_key = out->key,
+                            .grad_value = out->value,
+                            .grad_sinks = out->sinks};
+  sdpa_plan *plan;
+  size_t bytes, alignment;
+  void *block = NULL;
+  assert_int_equal(sdpa_plan_create_backward(&p, options, &plan), SDPA_OK);
+  assert_int_equal(sdpa_plan_workspace(plan, &bytes, &alignment), SDPA_OK);
+  assert_int_equal(posix_memalign(&block, alignment, bytes + GUARD), 0);
+  memset(block, 0xFF, bytes + GUARD);
+  memset(out, 0, sizeof *out);
+  const sdpa_status status = sdpa_backward(plan, &args, &grads, block, bytes);
+  for (size_t i = 0; i < GUARD; i++) assert_int_equal(((unsigned char *)block)[bytes + i], 0xFF);
+  free(block);
+  sdpa_plan_destroy(plan);
+  return status;
+}
+
+/* Right loops give the bits of one thread; after a wrong one what rows have left in the workspace is
+ * not summed. */
+static void test_backward(void **state) {
+  (void)state;
+  static const sdpa_parallel_for right[] = {serially, backwards, odd_ones_first, a_thread_each};
+  static const sdpa_parallel_for wrong[] = {all_twice, not_at_all, all_but_the_last, one_too_many};
+  static const float untouched[HEADS];
+  static struct backward_output expected, out;
+  sdpa_options options = threaded_options(1);
+  assert_int_equal(execute_backward(&options, &expected), SDPA_OK);
+  options.threads = THREADS;
+  for (size_t i = 0; i < 4; i++) {
+    struct loop_log log = {0, 0};
+    options.parallel_ctx = &log;
+    options.parallel_for = wrong[i];
+    assert_int_equal(execute_backward(&options, &out), SDPA_ERROR_CALLBACK);
+    assert_memory_equal(out.sinks, untouched, sizeof untouched);
+    options.parallel_for = right[i];
+    assert_int_equal(execute_backward(&options, &out), SDPA_OK);
+    assert_memory_equal(&out, &expected, sizeof out);
+    assert_in_range(log.most_tasks, 2, THREADS);
+  }
+}
+
 static void test_loop_unwanted(void **state) {
   (void)state;
   static struct threaded_output out;
@@ -181,9 +252,8 @@ static int init(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_right_loops),
-      cmocka_unit_test(test_wrong_loops),
-      cmocka_unit_test(test_loop_unwanted),
+      cmocka_unit_test(test_right_loops),   cmocka_unit_test(test_wrong_loops),
+      cmocka_unit_test(test_backward),      cmocka_unit_test(test_loop_unwanted),
       cmocka_unit_test(test_thread_counts),
   };
   return cmocka_run_group_tests_name("caller_loops", tests, init, NULL);

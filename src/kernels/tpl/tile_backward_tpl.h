@@ -81,14 +81,20 @@ SDPAI_INLINE vec V(softcap_slope)(vec x, vec scale, vec cap) {
   return V(div)(V(mul)(V(set1)(4), e), V(mul)(sum, sum));
 }
 
+/* g times that; 0 stays 0. */
+SDPAI_INLINE vec V(softcap_gradient)(vec g, vec x, vec scale, vec cap) {
+  const vec zero = V(set1)(0);
+  return V(select_eq)(g, zero, zero, V(mul)(g, V(softcap_slope)(x, scale, cap)));
+}
+
 void KERNEL(row_softcap_backward)(int64_t n, const real *x, real scale, real softcap, real *g) {
   const vec vscale = V(set1)(scale), cap = V(set1)(softcap);
   int64_t t = 0;
   for (; n - t >= LANES; t += LANES)
-    V(store)(g + t, V(mul)(V(load)(g + t), V(softcap_slope)(V(load)(x + t), vscale, cap)));
+    V(store)(g + t, V(softcap_gradient)(V(load)(g + t), V(load)(x + t), vscale, cap));
   if (t < n) {
     const int k = (int)(n - t);
-    const vec slope = V(softcap_slope)(V(load_part)(x + t, k), vscale, cap);
-    V(store_part)(g + t, k, V(mul)(V(load_part)(g + t, k), slope));
+    const vec part = V(load_part)(g + t, k);
+    V(store_part)(g + t, k, V(softcap_gradient)(part, V(load_part)(x + t, k), vscale, cap));
   }
 }

@@ -1,0 +1,84 @@
+/* test_backward_excluded.c - an excluded key whose finite numbers overflow in the products
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Semantics rule 11 behind a softcap, whose derivative is formed from the product q . k: for the
+ * excluded key that is an infinity, NaN where two of them meet, and NaN where the scale is 0.
+ */
+#include "api_support.h"
+
+#include <string.h>
+
+enum { ROWS = 5, KEYS = 3, DIM = 4, EXCLUDED = 1 };
+
+struct gradients {
+  float query[ROWS * DIM], key[KEYS * DIM], value[KEYS * DIM];
+};
+
+/* Gradients with `number` in every element of the excluded key's K. */
+static void run(uint32_t engine, double scale, float number, struct gradients *to) {
+  struct api_call call;
+  sdpa_options options;
+  sdpa_plan *plan;
+  sdpa_grads grads;
+  float grad_output[ROWS * DIM];
+  api_call_init(&call, SDPA_F32, api_one_head(ROWS, KEYS, DIM, DIM),
+                SDPA_MASK | SDPA_LSE | SDPA_SCALE, 0);
+  call.problem.scale = scale;
+  call.problem.softcap = 2;
+  for (int i = 0; i < ROWS; i++) api_mask(&call)[i * KEYS + EXCLUDED] = 0;
+  for (int n = 0; n < ROWS * DIM; n++) {
+    api_put(SDPA_F32, api_query(&call), n, n % 2 == 0 ? 2 : -4);
+    grad_output[n] = (float)(n % 7) - 3;
+  }
+  for (int d = 0; d < DIM; d++) api_put(SDPA_F32, api_key(&call), EXCLUDED * DIM + d, number);
+  assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+  options.engine = engine;
+  assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+  assert_int_equal(sdpa_grads_init(&grads, sizeof grads), SDPA_OK);
+  grads.output = call.args.output;
+  grads.lse = call.args.lse;
+  grads.grad_output = grad_output;
+  grads.grad_query = to->query;
+  grads.grad_key = to->key;
+  grads.grad_value = to->value;
+  call.args.output = call.args.lse = NULL;
+  assert_int_equal(sdpa_plan_create_backward(&call.problem, &options, &plan), SDPA_OK);
+  assert_int_equal(sdpa_backward(plan, &call.args, &grads, NULL, 0), SDPA_OK);
+  sdpa_plan_destroy(plan);
+  api_call_free(&call);
+}
+
+static void check(uint32_t engine) {
+  static const double scales[] = {0.5, -3, 0};
+  static const float numbers[] = {3e38f, -3e38f};
+  api_needs(engine);
+  for (int s = 0; s < 3; s++) {
+    struct gradients expected;
+    run(engine, scales[s], 0, &expected);
+    for (int d = 0; d < DIM; d++) assert_true(expected.key[EXCLUDED * DIM + d] == 0);
+    for (int n = 0; n < 2; n++) {
+      struct gradients got;
+      run(engine, scales[s], numbers[n], &got);
+      for (int d = 0; d < DIM; d++) assert_true(got.key[EXCLUDED * DIM + d] == 0);
+      assert_memory_equal(got.query, expected.query, sizeof got.query);
+      assert_memory_equal(got.key, expected.key, sizeof got.key);
+      assert_memory_equal(got.value, expected.value, sizeof got.value);
+    }
+  }
+}
+
+static void test_tiled(void **state) {
+  (void)state;
+  check(SDPA_ENGINE_TILED);
+}
+
+static void test_blas(void **state) {
+  (void)state;
+  check(SDPA_ENGINE_BLAS);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_tiled), cmocka_unit_test(test_blas)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
