@@ -21,8 +21,11 @@ int bench_case_open(struct bench_case *c, const char *problem, const struct benc
   c->options.isa = choice->isa;
   c->options.threads = choice->threads;
   c->options.precision = c->spec.precision;
-  if (sdpa_problem_check(&c->spec.problem, &c->options, message, message_bytes) != SDPA_OK)
-    return -1;
+  const sdpa_status checked =
+      c->spec.backward
+          ? sdpa_problem_check_backward(&c->spec.problem, &c->options, message, message_bytes)
+          : sdpa_problem_check(&c->spec.problem, &c->options, message, message_bytes);
+  if (checked != SDPA_OK) return -1;
   c->info.size = sizeof c->info;
   sdpa_status status = c->spec.backward
                            ? sdpa_plan_create_backward(&c->spec.problem, &c->options, &c->plan)

@@ -30,8 +30,8 @@
  *     status = sdpa_attention(&p, NULL, &a);
  *
  * To run one problem many times, create a plan, ask it for its workspace, execute it (see PLAN).
- * When a status is not enough, sdpa_problem_check(), sdpa_args_check() and sdpa_backward_check() say
- * in a sentence what is wrong.
+ * When a status is not enough, sdpa_problem_check() and sdpa_args_check() say in a sentence what is
+ * wrong, for gradients sdpa_problem_check_backward() and sdpa_backward_check().
  *
  * RULES FOR EVERY FUNCTION
  *
@@ -647,6 +647,9 @@ SDPA_API sdpa_status sdpa_merge(const sdpa_problem *problem, const sdpa_options 
  * its row, the dK and dV of the keys that row allows, and the sums they belong to. dK and dV of a K or
  * V that repeats by stride 0 are written for every head and row, not summed.
  *
+ * dO_i . O_i stands for sum_j p_ij dP_ij, which it equals but for O's rounding. Where the output has
+ * 16 bits, engine tiled forms that sum itself; engine blas takes the rounded O.
+ *
  * Every sum has one order, by the problem alone: on engine tiled the number of threads changes no
  * bit of any gradient, on engine blas that holds for a fixed number of BLAS threads.
  *
@@ -702,8 +705,11 @@ SDPA_API sdpa_status sdpa_plan_create_backward(const sdpa_problem *problem,
 SDPA_API sdpa_status sdpa_backward(const sdpa_plan *plan, const sdpa_args *args,
                                    const sdpa_grads *grads, void *workspace, size_t bytes);
 
-/* The checks of sdpa_backward() with the same status, nothing executed, and a sentence, as
- * sdpa_args_check() has it. Since 0.4. */
+/* The checks of sdpa_plan_create_backward() and of sdpa_backward() with the same status, nothing
+ * executed, and a sentence, as sdpa_problem_check() and sdpa_args_check() have it. Since 0.4. */
+SDPA_API sdpa_status sdpa_problem_check_backward(const sdpa_problem *problem,
+                                                 const sdpa_options *options, char *text,
+                                                 size_t text_bytes);
 SDPA_API sdpa_status sdpa_backward_check(const sdpa_plan *plan, const sdpa_args *args,
                                          const sdpa_grads *grads, const void *workspace,
                                          size_t bytes, char *text, size_t text_bytes);

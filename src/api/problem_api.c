@@ -28,16 +28,26 @@ sdpa_status sdpa_problem_broadcast(const sdpa_problem *problem, int32_t rank, co
   return sdpai_problem_broadcast(problem, rank, shape, strides);
 }
 
-sdpa_status sdpa_problem_check(const sdpa_problem *problem, const sdpa_options *options, char *text,
-                               size_t text_bytes) {
+static sdpa_status check(const sdpa_problem *problem, const sdpa_options *options, int backward,
+                         char *text, size_t text_bytes) {
   struct sdpai_report report;
   sdpai_report_start(&report, text, text_bytes);
   struct sdpa_plan plan;
   struct sdpai_fp_env env;
   sdpai_fp_enter(&env);
-  sdpa_status status = sdpai_plan_build(problem, options, 0, &plan, &report);
+  sdpa_status status = sdpai_plan_build(problem, options, backward, &plan, &report);
   sdpai_fp_leave(&env);
   return status;
+}
+
+sdpa_status sdpa_problem_check(const sdpa_problem *problem, const sdpa_options *options, char *text,
+                               size_t text_bytes) {
+  return check(problem, options, 0, text, text_bytes);
+}
+
+sdpa_status sdpa_problem_check_backward(const sdpa_problem *problem, const sdpa_options *options,
+                                        char *text, size_t text_bytes) {
+  return check(problem, options, 1, text, text_bytes);
 }
 
 sdpa_status sdpa_args_check(const sdpa_plan *plan, const sdpa_args *args, const void *workspace,

@@ -274,12 +274,18 @@ static void test_strides(void **state) {
   const sdpa_options options = engine_options();
   sdpa_problem *p = &call.forward.problem;
   sdpa_strides *const strides[] = {&p->grad_query, &p->grad_key, &p->grad_value, &p->grad_bias};
+  static const char *const names[] = {"grad_query", "grad_key", "grad_value", "grad_bias"};
+  char text[256];
   for (int i = 0; i < 4; i++) {
     const sdpa_strides valid = *strides[i];
     sdpa_plan *plan;
     strides[i]->row = 0;
     assert_int_equal(sdpa_plan_create_backward(p, &options, &plan), SDPA_ERROR_STRIDE);
     assert_null(plan);
+    assert_int_equal(sdpa_problem_check_backward(p, &options, text, sizeof text),
+                     SDPA_ERROR_STRIDE);
+    assert_true(strncmp(text, names[i], strlen(names[i])) == 0);
+    assert_int_equal(sdpa_problem_check(p, &options, text, sizeof text), SDPA_OK);
     assert_int_equal(sdpa_plan_create(p, &options, &plan), SDPA_OK);
     sdpa_plan_destroy(plan);
     strides[i]->row = INT64_MAX / 2;
@@ -288,6 +294,8 @@ static void test_strides(void **state) {
   }
   p->bias.row = p->grad_bias.row = 0;
   p->grad_output = (sdpa_strides){0, 0, 0, 0}; /* an input: one number for all */
+  assert_int_equal(sdpa_problem_check_backward(p, &options, text, sizeof text), SDPA_OK);
+  assert_string_equal(text, "");
   sdpa_plan_destroy(back_plan(&call));
   p->lse.col = 1;
   sdpa_plan *plan;
