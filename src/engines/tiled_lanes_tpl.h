@@ -109,6 +109,19 @@ static struct X(panel) X(panel_at)(const struct X(item) * item, int64_t index) {
   return panel;
 }
 
+/* Asks for K and V of the tile from key `begin` on, which the item's first panel reads from memory. A
+ * tile's rows are many short streams to the hardware's prefetcher: where few queries share a kv head
+ * it left the kernels waiting for most of the time. */
+SDPAI_INLINE void X(ask_tile)(const struct X(item) * item, int64_t begin, int64_t end) {
+  const struct sdpai_problem *p = &item->plan->problem;
+  const int64_t rows = sdpai_min(SDPAI_TILE_KEYS, end - begin);
+  ask_rows(p->types.key, item->args->key, &p->key, item->batch, item->kv_head, begin, rows,
+           p->key_dim);
+  if (item->value)
+    ask_rows(p->types.value, item->args->value, &p->value, item->batch, item->kv_head, begin, rows,
+             p->value_dim);
+}
+
 /* All rows of the item over its keys: finished, or into `part`. */
 static void X(run_in_lanes)(const struct X(item) * item, const struct sdpai_part *part) {
   struct X(panel) panels[SDPAI_TILED_PANELS];
@@ -128,6 +141,7 @@ static void X(run_in_lanes)(const struct X(item) * item, const struct sdpai_part
   const int64_t last = sdpai_min(item->keys.end, some.end);
   const int64_t late =
       sdpai_max(0, some.begin - item->keys.begin) / SDPAI_TILE_KEYS * SDPAI_TILE_KEYS;
+  const int packed = item->plan->tiled.matrix.scores.left > 0 || item->plan->tiled.packs_key;
   uint8_t *known = item->scratch->finite;
   for (int64_t k = sdpai_min(item->keys.begin + late, last); k < last; k += super) {
     const struct sdpai_interval keys = {k, sdpai_min(last, k + super)};
@@ -147,6 +161,7 @@ static void X(run_in_lanes)(const struct X(item) * item, const struct sdpai_part
                                      .key = X(rows_on)(key, j - k),
                                      .value = X(rows_on)(value, j - k),
                                      .known = known ? known + (j - k) / SDPAI_TILE_KEYS : NULL};
+        if (i == 0 && !packed) X(ask_tile)(item, tile.keys.end, last);
         X(run_tile)(item, &panels[i], tile);
       }
     }
