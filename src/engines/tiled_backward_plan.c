@@ -4,6 +4,7 @@
  */
 #include "engines/row_scratch.h"
 #include "engines/tiled_backward.h"
+#include "engines/tiled_layout.h"
 #include "problem/mask.h"
 #include "runtime/parallel.h"
 
@@ -163,13 +164,9 @@ sdpa_status sdpai_tiled_backward_layout(struct sdpa_plan *plan, struct sdpai_rep
   struct sdpai_tiled_plan *t = &plan->tiled;
   *t =
       (struct sdpai_tiled_plan){.slots = 1, .super_keys = SDPAI_TILE_KEYS, .split_keys = INT64_MAX};
-  int64_t all, heads;
-  if (!sdpai_checked_mul(p->batch, p->kv_heads, &heads) ||
-      !sdpai_checked_mul(p->group, p->query_len, &all) || !sdpai_checked_mul(heads, all, &all))
-    return sdpai_fail(
-        report, SDPA_ERROR_OVERFLOW,
-        "batch is %lld, query_heads %lld, query_len %lld; expected rows that an int64 can count",
-        (long long)p->batch, (long long)p->query_heads, (long long)p->query_len);
+  int64_t all = 0, heads = 0;
+  const sdpa_status status = sdpai_tiled_count(p, report, &heads, &all);
+  if (status != SDPA_OK) return status;
   cut(plan, t);
   t->packs_key = (p->key.col != 1 && p->key_dim > 1) || p->types.key != p->types.compute;
   t->packs_value = (p->value.col != 1 && p->value_dim > 1) || p->types.value != p->types.compute;

@@ -149,17 +149,26 @@ static int is_small(const struct sdpai_problem *p, int64_t lanes, int64_t work) 
          work < SERIAL_FLOPS / 2;
 }
 
+sdpa_status sdpai_tiled_count(const struct sdpai_problem *p, struct sdpai_report *report,
+                              int64_t *heads, int64_t *rows) {
+  int64_t head_rows;
+  if (sdpai_checked_mul(p->batch, p->kv_heads, heads) &&
+      sdpai_checked_mul(p->group, p->query_len, &head_rows) &&
+      sdpai_checked_mul(*heads, head_rows, rows))
+    return SDPA_OK;
+  return sdpai_fail(
+      report, SDPA_ERROR_OVERFLOW,
+      "batch is %lld, query_heads %lld, query_len %lld; expected rows that an int64 can count",
+      (long long)p->batch, (long long)p->query_heads, (long long)p->query_len);
+}
+
 sdpa_status sdpai_tiled_layout(struct sdpa_plan *plan, struct sdpai_report *report) {
   const struct sdpai_problem *p = &plan->problem;
   struct sdpai_tiled_plan *t = &plan->tiled;
   *t = (struct sdpai_tiled_plan){.width = 1, .panels = 1, .item_rows = 1, .items = 1, .slots = 1};
-  int64_t all, heads;
-  if (!sdpai_checked_mul(p->batch, p->kv_heads, &heads) ||
-      !sdpai_checked_mul(p->group, p->query_len, &all) || !sdpai_checked_mul(heads, all, &all))
-    return sdpai_fail(
-        report, SDPA_ERROR_OVERFLOW,
-        "batch is %lld, query_heads %lld, query_len %lld; expected rows that an int64 can count",
-        (long long)p->batch, (long long)p->query_heads, (long long)p->query_len);
+  int64_t all = 0, heads = 0;
+  const sdpa_status status = sdpai_tiled_count(p, report, &heads, &all);
+  if (status != SDPA_OK) return status;
   if (all == 0) {
     plan->workspace = 0;
     return SDPA_OK;

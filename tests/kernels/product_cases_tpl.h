@@ -65,8 +65,6 @@ static void NAME(check_products)(NAME(product_kernel) kernel, int transposed) {
           NAME(check_product)(kernel, transposed, rows[i], n, k, (i + along) % 3, where, &state);
         }
   for (int i = 0; i < 8; i++)
-    for (enum placement where = AT_END; where < PLACEMENTS; where++)
-      NAME(check_product)
-      (kernel, transposed, rows[i], transposed ? 40 : 20, transposed ? 66 : 130, i % 2, where,
-       &state);
+    for (enum placement where = AT_END; where < PLACEMENTS; where++) NAME(check_product)
+  (kernel, transposed, rows[i], transposed ? 40 : 20, transposed ? 66 : 130, i % 2, where, &state);
 }

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "nonfinite_plant.h"
 #include "numpy_random.h"
 
 enum { PROBLEMS = 3000 };
@@ -19,29 +20,6 @@ enum { PROBLEMS = 3000 };
 struct tally {
   int64_t nan_values, strict, fine_values;
 };
-
-static double awkward(struct numpy_rng *rng) {
-  const double values[] = {NAN, INFINITY, -(double)INFINITY};
-  return values[numpy_rng_below(rng, 3)];
-}
-
-static void plant(struct problem_data *data, struct numpy_rng *rng, enum problem_tensor tensor) {
-  int64_t shape[4], at[4];
-  problem_shape(&data->problem, tensor, shape);
-  if (!problem_declares(&data->problem, tensor) || problem_positions(&data->problem, tensor) == 0)
-    return;
-  for (int i = 0; i < 4; i++) at[i] = (int64_t)numpy_rng_below(rng, (uint64_t)shape[i]);
-  if (!problem_data_is_read(data, tensor, at[0], at[2], at[3])) return;
-  problem_store(problem_type(&data->problem, tensor),
-                problem_data_at(data, tensor, at[0], at[1], at[2], at[3]), awkward(rng));
-}
-
-static void plant_sink(struct problem_data *data, struct numpy_rng *rng) {
-  const uint32_t type = problem_compute_type(&data->problem);
-  if (!data->args.sinks || data->problem.query_heads == 0) return;
-  const uint64_t h = numpy_rng_below(rng, (uint64_t)data->problem.query_heads);
-  problem_store(type, data->block[BLOCK_SINKS].origin + h * problem_type_bytes(type), awkward(rng));
-}
 
 static void count(const struct gradient_reference *reference, struct tally *tally) {
   for (int kind = 0; kind < GRADIENT_KINDS; kind++) {
@@ -90,8 +68,8 @@ static void test_nonfinite(void **state) {
     gradient_make(&data, &spec);
     numpy_rng_seed(&rng, spec.seed);
     for (uint64_t n = 1 + numpy_rng_below(&rng, 2); n > 0; n--)
-      plant(&data, &rng, inputs[numpy_rng_below(&rng, 6)]);
-    if (numpy_rng_below(&rng, 4) == 0) plant_sink(&data, &rng);
+      nonfinite_plant(&data, &rng, inputs[numpy_rng_below(&rng, 6)]);
+    if (numpy_rng_below(&rng, 4) == 0) nonfinite_plant_sink(&data, &rng);
     check(&spec, &data, ways, n_ways, &tally);
     problem_data_free(&data);
   }
