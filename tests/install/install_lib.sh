@@ -89,6 +89,13 @@ build_and_run() {
   says "$SDPA_VERSION ok"
 }
 
+# declared_functions FOLDER: those that FOLDER/sdpa/sdpa.h declares for users, sorted.
+declared_functions() {
+  printf '#include <sdpa/sdpa.h>\n' | "$SDPA_CC" "-I$1" -E -P - | tr '\n' ' ' | tr ';{}' '\n\n\n' |
+    grep 'visibility("default")' | sed 's/__attribute__ *((visibility("default")))//' |
+    sed 's/^[^(]*[ *]\(sdpa_[a-z0-9_]*\) *(.*/\1/' | LC_ALL=C sort
+}
+
 needed() {
   readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'
 }
