@@ -2,10 +2,10 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Each struct under test lies at the end of a page that another follows which may not be touched.
- * Each struct under test lies at the end of a page that another follows, which may not be
- * touched. Where its size is no multiple of 8, the bytes up to there are 0xFF: taken for a field or for a
- * tail they would change the result.
+ * Each struct under test lies at the end of a page; the page behind it may not be touched. Where
+ * its size is no multiple of 8, the bytes up to there are 0xFF: taken for a field or for a tail
+ * they would change the result.
+ */
 #include "api_support.h"
 
 #include <stdio.h>
@@ -375,8 +375,8 @@ static void test_init_beyond_field(void **state) {
 #endif
 }
 
-/* sdpa_plan_info is written: its size bounds what the library may write. A tail that it does not know
- * is left as it is, whatever it holds. */
+/* sdpa_plan_info is written: its size bounds what the library may write. A tail that it does not
+ * know is left as it is, whatever it holds. */
 static void test_plan_info(void **state) {
   (void)state;
   sdpa_options options = f.options;

@@ -64,6 +64,10 @@ const char *report_path_text(const struct report_path *path);
  * it for a while. */
 extern unsigned char report_memory_fill;
 
+/* Not 0: report_execute() also fails the test where something is written to stderr, by its
+ * descriptor, which is what a BLAS writes to. */
+extern int report_watch_stderr;
+
 /* Runs problem and args, which are complete and of the path's type, and fails the test unless that
  * succeeds. */
 void report_execute(const struct report_path *path, const sdpa_problem *problem,

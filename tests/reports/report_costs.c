@@ -1,19 +1,15 @@
-/* report_costs.c - reported failures about time and memory, as far as they can be shown without a
- * quiet machine
+/* report_costs.c - reported failures about memory, and about threads and calls of small problems
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * What only timing shows is measured by the lines of bench/shapes/reports-b.txt.
+ * Those about time: report_times.c.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "report_case.h"
 
 #include <dirent.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "report_list.h"
 
@@ -99,119 +95,6 @@ void test_B1_broadcast_masks(void **state) {
   for (int t = 0; t < 3; t++) free(numbers[t]);
 }
 
-/* ---- B4 ---- */
-
-enum { FAR_LEN = 512, FAR_DIM = 64, ATTEMPTS = 40 };
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Key 0 has score 0 in every row and all others `score`; the values' first row is `value`. */
-static void far_case(struct report_case *c, double *query, double *key, const double *value,
-                     double score) {
-  report_case_init(c, report_one_head(FAR_LEN, FAR_LEN, FAR_DIM, FAR_DIM), 1);
-  memset(query, 0, FAR_LEN * FAR_DIM * sizeof *query);
-  memset(key, 0, FAR_LEN * FAR_DIM * sizeof *key);
-  for (int i = 0; i < FAR_LEN; i++) query[i * FAR_DIM] = 1, key[i * FAR_DIM] = i ? score : 0;
-  c->query = (struct report_input){query, FAR_LEN * FAR_DIM, 0};
-  c->key = (struct report_input){key, FAR_LEN * FAR_DIM, 0};
-  c->value = (struct report_input){value, FAR_LEN * FAR_DIM, 0};
-}
-
-/* The case's data in the path's type, ready for repeated calls. */
-struct timed_call {
-  sdpa_problem problem;
-  sdpa_args args;
-  sdpa_options options;
-  void *block[4];
-};
-
-static void timed_call_init(struct timed_call *call, const struct report_case *c,
-                            const struct report_path *path) {
-  const double *inputs[] = {c->query.data, c->key.data, c->value.data};
-  const size_t width = path->type == SDPA_F64 ? sizeof(double) : sizeof(float);
-  call->problem = c->problem;
-  call->problem.query_type = path->type;
-  for (int t = 0; t < 4; t++) {
-    call->block[t] = malloc(FAR_LEN * FAR_DIM * width);
-    assert_non_null(call->block[t]);
-    for (int i = 0; t < 3 && i < FAR_LEN * FAR_DIM; i++) {
-      if (path->type == SDPA_F64)
-        ((double *)call->block[t])[i] = inputs[t][i];
-      else
-        ((float *)call->block[t])[i] = (float)inputs[t][i];
-    }
-  }
-  call->args = (sdpa_args){.size = sizeof call->args,
-                           .query = call->block[0],
-                           .key = call->block[1],
-                           .value = call->block[2],
-                           .output = call->block[3]};
-  call->options = (sdpa_options){
-      .size = sizeof call->options, .engine = path->engine, .isa = path->isa, .threads = 1};
-}
-
-static double seconds_of(const struct timed_call *call) {
-  const double start = now();
-  assert_int_equal(sdpa_attention(&call->problem, &call->options, &call->args), SDPA_OK);
-  return now() - start;
-}
-
-/* The smallest times of calls in turns come within a factor of 2 of each other. A machine at work
- * delays single calls; what the report saw slows down every one, several times over. */
-static void check_times(const struct report_case *near, const struct report_case *far,
-                        const struct report_path *path) {
-  struct timed_call calls[2];
-  double least[2] = {INFINITY, INFINITY};
-  timed_call_init(&calls[0], near, path);
-  timed_call_init(&calls[1], far, path);
-  for (int i = 0; i < ATTEMPTS && (i < 3 || least[0] > 2 * least[1]); i++)
-    for (int k = 0; k < 2; k++) least[k] = fmin(least[k], seconds_of(&calls[k]));
-  if (least[0] > 2 * least[1])
-    fail_msg("%.3g s with tiny weights, %.3g s with none, on %s", least[0], least[1],
-             report_path_text(path));
-  for (int k = 0; k < 2; k++)
-    for (int t = 0; t < 4; t++) free(calls[k].block[t]);
-}
-
-/* huggingface/funes#160: an exp that was clamped at the smallest normal number instead of 0 gave
- * excluded keys weight, and subnormal weights made the products many times slower. */
-void test_B4_tiny_weights(void **state) {
-  (void)state;
-  static const double zero = 0, zeros[] = {0, 0}, bias[] = {0, -1e30}, value[] = {1, 3e38};
-  static double query[2][FAR_LEN * FAR_DIM], key[2][FAR_LEN * FAR_DIM];
-  struct report_case one;
-  report_case_init(&one, report_one_head(1, 2, 1, 1), 1);
-  one.problem.features |= SDPA_BIAS;
-  one.problem.bias = (sdpa_strides){2, 2, 2, 1};
-  one.query = (struct report_input){&zero, 1, 0};
-  one.key = REPORT_INPUT(zeros);
-  one.value = REPORT_INPUT(value);
-  one.bias = REPORT_INPUT(bias);
-  report_check(&one, (struct report_expected){.output = value, .roundoffs = 0});
-
-  double *values = report_numbers(FAR_LEN * FAR_DIM, 44);
-  double *expected = malloc(FAR_LEN * FAR_DIM * sizeof *expected);
-  assert_non_null(expected);
-  for (int i = 0; i < FAR_LEN * FAR_DIM; i++) expected[i] = values[i % FAR_DIM];
-  for (uint32_t type = SDPA_F64; type <= SDPA_F32; type++) {
-    struct report_case near, far;
-    struct report_path path;
-    far_case(&near, query[0], key[0], values, type == SDPA_F32 ? -95 : -740); /* subnormal exp */
-    far_case(&far, query[1], key[1], values, type == SDPA_F32 ? -200 : -2000);
-    near.only_type = far.only_type = type;
-    report_check_output(&near, expected);
-    report_check_output(&far, expected);
-    for (int i = 0; report_path(i, type, &path); i++)
-      if (path.threads == 1 && !path.extras && !path.planned) check_times(&near, &far, &path);
-  }
-  free(expected);
-  free(values);
-}
-
 /* ---- B5 ---- */
 
 /* A number of /proc/self/status in KiB; -1 if there is none. */
@@ -262,23 +145,35 @@ static void check_peak(int64_t heads, int64_t len, long most_kib) {
   assert_true(after - before <= most_kib);
 }
 
-/* A hundred calls, whatever the engine, leave nothing behind. */
-static void check_leak(void) {
-  static float tensors[4][2 * 256 * 64], lse[2 * 256];
+/* A hundred calls of that path, forward and backward, leave nothing behind. */
+static void check_leak(const struct report_path *path) {
+  static float tensors[8][2 * 256 * 64], lse[2 * 256];
   const struct report_case c = causal_case(2, 256);
-  const sdpa_args args = {.size = sizeof args,
-                          .query = tensors[0],
-                          .key = tensors[1],
-                          .value = tensors[2],
-                          .output = tensors[3],
-                          .lse = lse};
+  sdpa_args args = {
+      .size = sizeof args, .query = tensors[0], .key = tensors[1], .value = tensors[2]};
+  const sdpa_grads grads = {.size = sizeof grads,
+                            .output = tensors[3],
+                            .lse = lse,
+                            .grad_output = tensors[4],
+                            .grad_query = tensors[5],
+                            .grad_key = tensors[6],
+                            .grad_value = tensors[7]};
+  const sdpa_options options = {
+      .size = sizeof options, .engine = path->engine, .isa = path->isa, .threads = path->threads};
   long before = -1, after = -1;
   for (int i = 0; i < 110; i++) {
+    sdpa_plan *plan;
     if (i == 10) before = status_kib("VmRSS");
-    assert_int_equal(sdpa_attention(&c.problem, NULL, &args), SDPA_OK);
+    args.output = tensors[3], args.lse = lse;
+    assert_int_equal(sdpa_attention(&c.problem, &options, &args), SDPA_OK);
+    args.output = args.lse = NULL;
+    assert_int_equal(sdpa_plan_create_backward(&c.problem, &options, &plan), SDPA_OK);
+    assert_int_equal(sdpa_backward(plan, &args, &grads, NULL, 0), SDPA_OK);
+    sdpa_plan_destroy(plan);
   }
   after = status_kib("VmRSS");
-  assert_true(after - before <= 256); /* a leak of a call's workspace would be 100 of them */
+  if (after - before > 256) /* a leak of a call's workspace would be 100 of them */
+    fail_msg("%ld KiB more after 100 calls, on %s", after - before, report_path_text(path));
 }
 
 /* microsoft/onnxruntime#28695, TransformerLensOrg/TransformerLens#479: all scores, 1 GiB of them,
@@ -299,7 +194,8 @@ void test_B5_peak_memory(void **state) {
   }
   check_peak(16, 1024, 64 << 10);
   check_peak(16, 4096, 64 << 10);
-  check_leak();
+  for (int i = 0; report_path(i, SDPA_F32, &path); i++)
+    if (!path.extras && !path.planned) check_leak(&path);
 }
 
 /* ---- B7 ---- */

@@ -2,11 +2,13 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#define _POSIX_C_SOURCE 200809L
 #include "report_case.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const uint32_t types[] = {SDPA_F64, SDPA_F32, SDPA_BF16, SDPA_F16};
 static const char *const type_names[] = {"f64", "f32", "bf16", "f16"};
@@ -106,22 +108,57 @@ void report_execute_backward(const struct report_path *path, const sdpa_problem 
   sdpa_plan_destroy(plan);
 }
 
-void report_execute(const struct report_path *path, const sdpa_problem *problem,
-                    const sdpa_args *args) {
-  sdpa_options options = path_options(path);
-  options.alloc = filled_alloc;
-  options.release = plain_release;
-  if (!path->planned) {
-    assert_ok(path, sdpa_attention(problem, &options, args));
-    return;
-  }
+int report_watch_stderr;
+
+/* stderr goes to a file between the two. */
+struct capture {
+  int saved;
+  FILE *file;
+};
+
+static void capture_begin(struct capture *c) {
+  fflush(stderr);
+  c->file = tmpfile();
+  c->saved = dup(STDERR_FILENO);
+  assert_true(c->file != NULL && c->saved >= 0);
+  assert_true(dup2(fileno(c->file), STDERR_FILENO) >= 0);
+}
+
+/* Gives stderr back; returns the bytes that came. */
+static long capture_end(struct capture *c) {
+  fflush(stderr);
+  dup2(c->saved, STDERR_FILENO);
+  close(c->saved);
+  fseek(c->file, 0, SEEK_END);
+  const long bytes = ftell(c->file);
+  fclose(c->file);
+  return bytes;
+}
+
+static sdpa_status execute_plan(const struct report_path *path, const sdpa_problem *problem,
+                                const sdpa_options *options, const sdpa_args *args) {
   sdpa_plan *plan;
   size_t bytes, alignment;
-  assert_ok(path, sdpa_plan_create(problem, &options, &plan));
+  assert_ok(path, sdpa_plan_create(problem, options, &plan));
   assert_ok(path, sdpa_plan_workspace(plan, &bytes, &alignment));
   void *workspace = filled_alloc(NULL, bytes ? bytes : 1, alignment);
   assert_non_null(workspace);
-  assert_ok(path, sdpa_execute(plan, args, workspace, bytes));
+  const sdpa_status status = sdpa_execute(plan, args, workspace, bytes);
   free(workspace);
   sdpa_plan_destroy(plan);
+  return status;
+}
+
+void report_execute(const struct report_path *path, const sdpa_problem *problem,
+                    const sdpa_args *args) {
+  sdpa_options options = path_options(path);
+  struct capture capture = {-1, NULL};
+  options.alloc = filled_alloc;
+  options.release = plain_release;
+  if (report_watch_stderr) capture_begin(&capture);
+  const sdpa_status status = path->planned ? execute_plan(path, problem, &options, args)
+                                           : sdpa_attention(problem, &options, args);
+  const long bytes = report_watch_stderr ? capture_end(&capture) : 0;
+  assert_ok(path, status);
+  if (bytes != 0) fail_msg("%ld bytes on stderr, on %s", bytes, report_path_text(path));
 }

@@ -78,6 +78,30 @@ static void check_zeros(int zero, double scale, int options) {
   report_check_output(&c, s.key_len > 0 ? ones : zeros);
 }
 
+/* Nothing is written where there is no batch entry, head or row, whatever the pointers. */
+static void check_nothing_written(struct report_sizes sizes) {
+  struct report_path path;
+  for (int i = 0; report_path(i, 0, &path); i++) {
+    struct report_case c;
+    double blocks[4][4]; /* inputs; output, weights, log-sum-exp */
+    memset(blocks, 0xFF, sizeof blocks);
+    report_case_init(&c, sizes, 0);
+    c.problem.query_type = path.type;
+    c.problem.features |= SDPA_WEIGHTS | SDPA_LSE;
+    const sdpa_args args = {.size = sizeof args,
+                            .query = blocks[0],
+                            .key = blocks[0],
+                            .value = blocks[0],
+                            .output = blocks[1],
+                            .weights = blocks[2],
+                            .lse = blocks[3]};
+    report_execute(&path, &c.problem, &args);
+    for (size_t b = 0; b < sizeof blocks; b++)
+      if (((const unsigned char *)blocks)[b] != 0xFF)
+        fail_msg("byte %zu was written on %s", b, report_path_text(&path));
+  }
+}
+
 /* pytorch/pytorch#191325, Dao-AILab/flash-attention#2470: sizes or heads of 0 ended in a division
  * by zero, no keys in a crash instead of zeros. */
 void test_A13_zero_sizes(void **state) {
@@ -87,6 +111,10 @@ void test_A13_zero_sizes(void **state) {
     check_zeros(zero, 1, 0);
     check_zeros(zero, 0, 1);
   }
+  check_nothing_written((struct report_sizes){0, 4, 2, 1, 2, 3, 3});
+  check_nothing_written((struct report_sizes){2, 0, 0, 1, 2, 3, 3});
+  check_nothing_written((struct report_sizes){2, 0, 2, 1, 2, 3, 3});
+  check_nothing_written((struct report_sizes){2, 4, 2, 0, 2, 3, 3});
   static const double value[] = {2, 4}, mean[] = {3}, six_zeros[6] = {0}, query[] = {1, 2};
   struct report_case c;
   for (int scale = 0; scale < 2; scale++) { /* 0: the default scale, which is 1 for no columns */

@@ -1,0 +1,33 @@
+# Every report of the collection is a test that carries its id: report_<id> or report_<id>_<case>, with the
+# label `reports`. Run with -DCOLLECTION=<reports.json> -DBUILD_DIR=<build tree>.
+cmake_minimum_required(VERSION 3.25)
+
+if(NOT EXISTS "${COLLECTION}")
+  message(STATUS "SKIP: there is no collection of reported failures at ${COLLECTION}")
+  return()
+endif()
+execute_process(COMMAND "${CMAKE_CTEST_COMMAND}" --test-dir "${BUILD_DIR}" -N -L "^reports$"
+  OUTPUT_VARIABLE listing ERROR_QUIET COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "report_[A-Z][0-9]+" names "${listing}")
+list(REMOVE_DUPLICATES names)
+
+file(READ "${COLLECTION}" text)
+string(JSON count LENGTH "${text}")
+if(count EQUAL 0)
+  message(FATAL_ERROR "${COLLECTION} is empty")
+endif()
+math(EXPR last "${count} - 1")
+set(ids "")
+set(missing "")
+foreach(i RANGE ${last})
+  string(JSON id GET "${text}" ${i} id)
+  list(APPEND ids "report_${id}")
+  if(NOT "report_${id}" IN_LIST names)
+    list(APPEND missing "${id}")
+  endif()
+endforeach()
+list(REMOVE_ITEM names ${ids})
+if(missing OR names)
+  message(FATAL_ERROR "reports without a test: ${missing}; tests without a report: ${names}")
+endif()
+message(STATUS "each of ${count} reports has its test")
