@@ -19,9 +19,7 @@ exported)
   ;;
 declared)
   # One for one those that the header declares for users.
-  printf '#include <sdpa/sdpa.h>\n' | "$SDPA_CC" "-I$SDPA_STAGE/include" -E -P - | tr '\n' ' ' | tr ';{}' '\n\n\n' |
-    grep 'visibility("default")' | sed 's/__attribute__ *((visibility("default")))//' |
-    sed 's/^[^(]*[ *]\(sdpa_[a-z0-9_]*\) *(.*/\1/' | LC_ALL=C sort >"$SDPA_WORK/declared"
+  declared_functions "$SDPA_STAGE/include" >"$SDPA_WORK/declared"
   sed 's/@.*//' "$folder/symbols.txt" | LC_ALL=C sort | diff - "$SDPA_WORK/declared" >&2 ||
     fail "the header declares other functions (>) than tests/abi/symbols.txt lists (<)"
   ;;
