@@ -5,6 +5,14 @@
 #ifndef SDPAI_COMPILER_H
 #define SDPAI_COMPILER_H
 
+#include <float.h>
+
+/* Error bounds, splits into exact parts and equal bits of kernels and engines all rest on it. */
+#if FLT_EVAL_METHOD != 0
+#error "float and double must be evaluated in their own precision: compile for 32-bit x86 with \
+-msse2 -mfpmath=sse, with gcc for s390x with -fexcess-precision=fast"
+#endif
+
 #if defined(__GNUC__)
 #define SDPAI_INLINE         static inline __attribute__((always_inline))
 #define SDPAI_NOINLINE       __attribute__((noinline))

@@ -13,12 +13,32 @@
 
 #include <math.h>
 
-__extension__ typedef unsigned __int128 word128;
+/* Modulo 2^128, by halves: a 128-bit type is an extension that 32-bit targets lack. */
+struct word128 {
+  uint64_t high, low;
+};
 
 enum { pool_size = 4, seed_shift = 16 };
 
-static word128 join(uint64_t high, uint64_t low) {
-  return (word128)high << 64 | low;
+static struct word128 add(struct word128 a, struct word128 b) {
+  const uint64_t low = a.low + b.low;
+  return (struct word128){a.high + b.high + (low < a.low), low};
+}
+
+/* a b, whole: the product of two 64-bit numbers by 32-bit halves. */
+static struct word128 product(uint64_t a, uint64_t b) {
+  const uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
+  const uint64_t low = a_low * b_low;
+  const uint64_t middle = a_high * b_low + (low >> 32); /* < 2^64: (2^32 - 1)^2 + 2^32 - 1 */
+  const uint64_t other = a_low * b_high + (uint32_t)middle;
+  return (struct word128){a_high * b_high + (middle >> 32) + (other >> 32),
+                          other << 32 | (uint32_t)low};
+}
+
+static struct word128 multiply(struct word128 a, struct word128 b) {
+  struct word128 result = product(a.low, b.low);
+  result.high += a.high * b.low + a.low * b.high;
+  return result;
 }
 
 static uint32_t seed_hash(uint32_t value, uint32_t *constant, uint32_t multiplier) {
@@ -52,30 +72,30 @@ static void seed_sequence(uint64_t seed, uint64_t words[4]) {
   }
 }
 
-static word128 pcg_step(struct numpy_rng *rng, word128 state) {
-  word128 multiplier = join(UINT64_C(0x2360ed051fc65da4), UINT64_C(0x4385df649fccf645));
-  state = state * multiplier + join(rng->increment_high, rng->increment_low);
-  rng->state_high = (uint64_t)(state >> 64);
-  rng->state_low = (uint64_t)state;
+static struct word128 pcg_step(struct numpy_rng *rng, struct word128 state) {
+  const struct word128 multiplier = {UINT64_C(0x2360ed051fc65da4), UINT64_C(0x4385df649fccf645)};
+  const struct word128 increment = {rng->increment_high, rng->increment_low};
+  state = add(multiply(state, multiplier), increment);
+  rng->state_high = state.high;
+  rng->state_low = state.low;
   return state;
 }
 
 void numpy_rng_seed(struct numpy_rng *rng, uint64_t seed) {
   uint64_t words[4];
   seed_sequence(seed, words);
-  word128 increment = join(words[2], words[3]) << 1 | 1;
-  rng->increment_high = (uint64_t)(increment >> 64);
-  rng->increment_low = (uint64_t)increment;
+  rng->increment_high = words[2] << 1 | words[3] >> 63;
+  rng->increment_low = words[3] << 1 | 1;
   rng->half = 0;
   rng->has_half = 0;
-  word128 state = pcg_step(rng, 0);
-  pcg_step(rng, state + join(words[0], words[1]));
+  struct word128 state = pcg_step(rng, (struct word128){0, 0});
+  pcg_step(rng, add(state, (struct word128){words[0], words[1]}));
 }
 
 uint64_t numpy_rng_u64(struct numpy_rng *rng) {
-  word128 state = pcg_step(rng, join(rng->state_high, rng->state_low));
-  uint64_t folded = (uint64_t)(state >> 64) ^ (uint64_t)state;
-  unsigned turn = (unsigned)(state >> 122);
+  struct word128 state = pcg_step(rng, (struct word128){rng->state_high, rng->state_low});
+  uint64_t folded = state.high ^ state.low;
+  unsigned turn = (unsigned)(state.high >> 58);
   return folded >> turn | folded << (-turn & 63);
 }
 
@@ -95,21 +115,21 @@ double numpy_rng_double(struct numpy_rng *rng) {
 }
 
 static uint64_t below_32(struct numpy_rng *rng, uint32_t n) {
-  uint64_t product = (uint64_t)next_half(rng) * n;
-  if ((uint32_t)product < n) {
+  uint64_t scaled = (uint64_t)next_half(rng) * n;
+  if ((uint32_t)scaled < n) {
     uint32_t threshold = -n % n; /* 2^32 mod n: what would be drawn once too often */
-    while ((uint32_t)product < threshold) product = (uint64_t)next_half(rng) * n;
+    while ((uint32_t)scaled < threshold) scaled = (uint64_t)next_half(rng) * n;
   }
-  return product >> 32;
+  return scaled >> 32;
 }
 
 static uint64_t below_64(struct numpy_rng *rng, uint64_t n) {
-  word128 product = (word128)numpy_rng_u64(rng) * n;
-  if ((uint64_t)product < n) {
+  struct word128 scaled = product(numpy_rng_u64(rng), n);
+  if (scaled.low < n) {
     uint64_t threshold = -n % n;
-    while ((uint64_t)product < threshold) product = (word128)numpy_rng_u64(rng) * n;
+    while (scaled.low < threshold) scaled = product(numpy_rng_u64(rng), n);
   }
-  return (uint64_t)(product >> 64);
+  return scaled.high;
 }
 
 uint64_t numpy_rng_below(struct numpy_rng *rng, uint64_t n) {
