@@ -303,11 +303,10 @@ void test_C3_thread_counts_unchanged(void **state) {
   (void)state;
   struct job jobs[2];
   for (int t = 0; t < 2; t++) job_init(&jobs[t], t ? SDPA_F64 : SDPA_F32, 2, 256, t, 7 * t);
-  const int openmp = openmp_threads();
   if (blas_threads() < 0) print_message("this BLAS does not tell its number of threads\n");
   for (int count = 2; count >= 1; count--) {
     set_blas_threads(count);
-    const int blas = blas_threads();
+    const int blas = blas_threads(), openmp = openmp_threads();
     pthread_t threads[2];
     assert_int_equal(call_all(&jobs[0]), 0);
     assert_int_equal(blas_threads(), blas);
