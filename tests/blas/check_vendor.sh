@@ -23,7 +23,10 @@ for way in openmp pthread; do
     LD_LIBRARY_PATH=$blas_folders/blis-$way BLIS_NUM_THREADS=2
     export LD_LIBRARY_PATH BLIS_NUM_THREADS
     is_loaded "$tests" "$LD_LIBRARY_PATH"
-    run_subset "$tests"
+    run_numbers "$tests"
+    # With more callers than CPUs BLIS's threads spin at its barriers; on OpenMP they hang after a fork.
+    BLIS_NUM_THREADS=1
+    run_callers "$tests"
   else
     echo "blis-$way is not installed"
   fi
