@@ -1,10 +1,23 @@
 # The CBLAS: OpenBLAS, or what BLA_VENDOR names. FindBLAS finds the libraries only, so the header and the
-# functions are checked here. Sets SDPA_CBLAS_INCLUDE_DIR, SDPA_HAVE_OPENBLAS_INFO, sdpa_bla_vendor (the
+# functions are checked here, and that both count in int. Sets SDPA_CBLAS_INCLUDE_DIR, SDPA_HAVE_OPENBLAS_INFO, sdpa_bla_vendor (the
 # vendor that was found) and sdpa_blas_link (what a program links), and makes the target sdpa_blas.
 include(CheckSymbolExists)
 include(CMakePushCheckState)
+include(CheckCSourceCompiles)
+include(CheckFunctionExists)
 
 get_property(sdpa_cache_before DIRECTORY PROPERTY CACHE_VARIABLES)
+
+# A BLAS of 64-bit integers (ILP64) would read the upper halves of the ints that it is given.
+macro(sdpa_refuse_ilp64 evidence)
+  unset(SDPA_CBLAS_ASKED CACHE)
+  message(FATAL_ERROR "The BLAS has 64-bit integers (ILP64): ${evidence}. libsdpa calls it with int: choose one of "
+    "32-bit integers (LP64; Debian: libopenblas-dev and not libopenblas64-dev), for instance by BLA_VENDOR, "
+    "CMAKE_PREFIX_PATH or BLA_SIZEOF_INTEGER=4, or build with SDPA_WITH_BLAS=OFF")
+endmacro()
+if(BLA_SIZEOF_INTEGER EQUAL 8)
+  sdpa_refuse_ilp64("BLA_SIZEOF_INTEGER is 8")
+endif()
 
 set(sdpa_bla_vendor_saved "${BLA_VENDOR}")
 if(NOT BLA_VENDOR)
@@ -41,8 +54,8 @@ endif()
 # The checks below remember their answers; another BLAS than the last time is asked anew.
 set(sdpa_cblas_asked "${sdpa_blas_link};${SDPA_CBLAS_INCLUDE_DIR}")
 if(NOT "${SDPA_CBLAS_ASKED}" STREQUAL "${sdpa_cblas_asked}")
-  foreach(answer CBLAS_SGEMM CBLAS_DGEMM OPENBLAS_INFO)
-    unset(SDPA_HAVE_${answer} CACHE)
+  foreach(answer HAVE_CBLAS_SGEMM HAVE_CBLAS_DGEMM HAVE_OPENBLAS_INFO HAVE_CBLAS_SGEMM64 CBLAS_H_ILP64 BLAS_RUN_ILP64)
+    unset(SDPA_${answer} CACHE)
   endforeach()
   set(SDPA_CBLAS_ASKED "${sdpa_cblas_asked}" CACHE INTERNAL "The BLAS that SDPA_HAVE_... are about")
 endif()
@@ -53,6 +66,7 @@ set(CMAKE_REQUIRED_QUIET ON)
 check_symbol_exists(cblas_sgemm "cblas.h" SDPA_HAVE_CBLAS_SGEMM)
 check_symbol_exists(cblas_dgemm "cblas.h" SDPA_HAVE_CBLAS_DGEMM)
 check_symbol_exists(openblas_get_config "cblas.h" SDPA_HAVE_OPENBLAS_INFO)
+include(SdpaBlasIntegers)
 cmake_pop_check_state()
 if(NOT SDPA_HAVE_CBLAS_SGEMM OR NOT SDPA_HAVE_CBLAS_DGEMM)
   unset(SDPA_CBLAS_ASKED CACHE)

@@ -204,12 +204,13 @@
  * NOT PROMISED. An output or gradient that overlaps an input or another output, or itself by its
  * strides, is undefined behaviour, as is a buffer shorter than the sizes and strides reach. Calling
  * from a signal handler is undefined. After fork() the child may call engine blas if its BLAS may
- * be called there. Linux is supported; macOS and Windows are not claimed.
+ * be called there: one that is built with OpenMP, was used in the parent and has several threads
+ * hangs. fork() waits for products that other threads have in the BLAS. Linux is supported; macOS and Windows are not claimed.
  *
  * WHAT 0.4 DOES NOT SERVE. A legal request that this version or build cannot serve gets
  * SDPA_ERROR_UNSUPPORTED, never another computation in its place: other mixtures of types than TYPES
  * has, sdpa_merge() of outputs in 16 bits, on engine blas sizes beyond the BLAS's integer, and
- * engine blas in a library that was built without a BLAS.
+ * engine blas in a library that was built without a BLAS or meets one of 64-bit integers.
  *
  * Everything in this header is since 0.1 but for what says otherwise.
  */

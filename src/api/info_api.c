@@ -30,13 +30,18 @@ size_t sdpa_build_info(char *text, size_t text_bytes) {
     sdpai_append(text, text_bytes, &length, " %s", sdpai_kernels_available(i)->name);
   sdpai_append(text, text_bytes, &length, "; engines");
   for (int i = 0; sdpai_engine(i); i++)
-    sdpai_append(text, text_bytes, &length, " %s", sdpai_engine(i)->name);
+    if (!sdpai_engine_obstacle(i))
+      sdpai_append(text, text_bytes, &length, " %s", sdpai_engine(i)->name);
   sdpai_append(text, text_bytes, &length, "; threads %d; BLAS ", (int)sdpai_default_threads());
 #if defined(SDPAI_WITH_BLAS)
   sdpai_blas_describe(text, text_bytes, &length);
 #else
   sdpai_append(text, text_bytes, &length, "none");
 #endif
+  for (int i = 0; sdpai_engine(i); i++)
+    if (sdpai_engine_obstacle(i))
+      sdpai_append(text, text_bytes, &length, "; engine %s cannot be used: %s",
+                   sdpai_engine(i)->name, sdpai_engine_obstacle(i));
   if (sdpai_kernels_ignored_ceiling())
     sdpai_append(text, text_bytes, &length,
                  "; SDPA_MAX_ISA=%.40s ignored: it names no ISA of this build",

@@ -4,8 +4,10 @@
  *
  * blas_cblas.c is the only file that includes <cblas.h>. CBLAS answers bad arguments by a line on
  * stderr or in silence, so everything is checked before: callers pass only matrices that
- * sdpai_blas_layout() accepted, with sizes up to SDPAI_BLAS_MAX. The BLAS's own threads do the work
- * in parallel; its thread count is never changed.
+ * sdpai_blas_layout() accepted, with sizes up to SDPAI_BLAS_MAX, and only to a BLAS that
+ * sdpai_blas_counts_in_int(). The BLAS's own threads do the work in parallel; its thread count is
+ * never changed. A fork() waits for the products of other threads: OpenBLAS's handler, which ends
+ * its workers, hangs if it meets one at work.
  */
 #ifndef SDPAI_BLAS_H
 #define SDPAI_BLAS_H
@@ -43,6 +45,10 @@ static inline struct sdpai_blas_layout sdpai_blas_transpose(struct sdpai_blas_la
   layout.transposed = !layout.transposed;
   return layout;
 }
+
+/* 0 if the BLAS of this process says that its integers have 64 bits. The build refuses one; but
+ * OpenBLAS goes by the same file name and SONAME with either, and a program may link another. */
+int sdpai_blas_counts_in_int(void);
 
 /* Appends name, version and threads of the BLAS to a text as snprintf would. */
 void sdpai_blas_describe(char *text, size_t bytes, size_t *length);

@@ -5,9 +5,54 @@
 #include "blas/blas.h"
 
 #include <cblas.h>
+#include <pthread.h>
 #include <string.h>
 
+#include "runtime/compiler.h"
+#include "runtime/gate.h"
 #include "runtime/report.h"
+
+/* A library that was built for the plain CBLAS may yet be loaded with OpenBLAS: where that can be
+ * expressed, its functions are taken if they are there. */
+#if defined(SDPAI_HAVE_OPENBLAS_INFO)
+#define OPENBLAS_INFO 1
+#elif defined(SDPAI_WEAK)
+#define OPENBLAS_INFO 1
+SDPAI_WEAK char *openblas_get_config(void);
+SDPAI_WEAK char *openblas_get_corename(void);
+SDPAI_WEAK int openblas_get_num_threads(void);
+#else
+#define OPENBLAS_INFO 0
+#endif
+
+/* What the BLAS says of itself, read once: openblas_get_config() puts its text together in one
+ * static buffer, which is no place for two threads. */
+static struct {
+  char config[256]; /* "": it says nothing */
+  int counts_in_long;
+  int one_at_a_time; /* built without threads, OpenBLAS gives two callers one buffer */
+} blas;
+static pthread_once_t blas_once = PTHREAD_ONCE_INIT;
+
+static void ask_blas(void) {
+#if OPENBLAS_INFO
+#if !defined(SDPAI_HAVE_OPENBLAS_INFO)
+  if (!openblas_get_config || !openblas_get_corename || !openblas_get_num_threads) return;
+#endif
+  const char *config = openblas_get_config();
+  size_t length = strlen(config);
+  while (length > 0 && config[length - 1] == ' ') length--;
+  if (length > sizeof blas.config - 1) length = sizeof blas.config - 1;
+  memcpy(blas.config, config, length);
+  blas.counts_in_long = strstr(config, "USE64BITINT") != NULL;
+  blas.one_at_a_time = strstr(config, "SINGLE_THREADED") != NULL;
+#endif
+}
+
+int sdpai_blas_counts_in_int(void) {
+  pthread_once(&blas_once, ask_blas);
+  return !blas.counts_in_long;
+}
 
 static int unit_lines(int64_t lines, int64_t length, int64_t line_stride, int64_t stride,
                       int64_t *ld) {
@@ -38,21 +83,24 @@ static CBLAS_TRANSPOSE flag(struct sdpai_blas_layout layout) {
       for (int64_t i = 0; !add && i < m; i++) memset(c + i * ldc, 0, (size_t)n * sizeof *c);       \
       return;                                                                                      \
     }                                                                                              \
+    pthread_once(&blas_once, ask_blas);                                                            \
+    sdpai_gate_enter(blas.one_at_a_time);                                                          \
     cblas_gemm(CblasRowMajor, flag(a_layout), flag(b_layout), (int)m, (int)n, (int)k, 1, a,        \
                (int)a_layout.ld, b, (int)b_layout.ld, add ? 1 : 0, c, (int)ldc);                   \
+    sdpai_gate_leave();                                                                            \
   }
 
 SDPAI_GEMM(sdpai_blas_gemm_f32, float, cblas_sgemm)
 SDPAI_GEMM(sdpai_blas_gemm_f64, double, cblas_dgemm)
 
 void sdpai_blas_describe(char *text, size_t bytes, size_t *length) {
-#if defined(SDPAI_HAVE_OPENBLAS_INFO)
-  const char *config = openblas_get_config();
-  int config_length = (int)strlen(config);
-  while (config_length > 0 && config[config_length - 1] == ' ') config_length--;
-  sdpai_append(text, bytes, length, "%.*s, core %s, threads %d", config_length, config,
-               openblas_get_corename(), openblas_get_num_threads());
-#else
-  sdpai_append(text, bytes, length, "CBLAS (it does not tell its name or threads)");
+  pthread_once(&blas_once, ask_blas);
+#if OPENBLAS_INFO
+  if (blas.config[0] != '\0') {
+    sdpai_append(text, bytes, length, "%s, core %s, threads %d", blas.config,
+                 openblas_get_corename(), openblas_get_num_threads());
+    return;
+  }
 #endif
+  sdpai_append(text, bytes, length, "CBLAS (it does not tell its name or threads)");
 }

@@ -14,6 +14,9 @@ struct sdpa_plan;
 struct sdpai_engine {
   uint32_t id; /* SDPA_ENGINE_... */
   const char *name;
+  /* Why the engine cannot serve anything in this process, as a clause, or NULL. The member itself
+   * is NULL where there can be no such reason. */
+  const char *(*obstacle)(void);
   /* SDPA_OK if the engine can serve the plan's problem and options on this machine; else a status,
    * and in the report a sentence that says why not. */
   sdpa_status (*applicable)(const struct sdpa_plan *plan, struct sdpai_report *report);
@@ -44,6 +47,9 @@ sdpa_status sdpai_engine_choose(struct sdpa_plan *plan, struct sdpai_report *rep
 /* Appends why SDPA_ENGINE_AUTO chose plan->engine and none of the others; nothing if the option
  * named it. */
 void sdpai_engine_explain(const struct sdpa_plan *plan, char *text, size_t bytes, size_t *length);
+
+/* Why engine i cannot serve anything in this process, or NULL. */
+const char *sdpai_engine_obstacle(int i);
 
 extern const struct sdpai_engine sdpai_engine_blas;
 extern const struct sdpai_engine sdpai_engine_tiled;

@@ -50,6 +50,10 @@ enum { VALUE_PART = 128 };
 #include "engines/blas_rows_tpl.h"
 #include "engines/blas_head_tpl.h"
 
+static const char *blas_obstacle(void) {
+  return sdpai_blas_counts_in_int() ? NULL : "the BLAS of this process has 64-bit integers";
+}
+
 static sdpa_status blas_applicable(const struct sdpa_plan *plan, struct sdpai_report *report) {
   const struct sdpai_problem *p = &plan->problem;
   const struct {
@@ -128,6 +132,7 @@ static void blas_describe(const struct sdpa_plan *plan, char *text, size_t bytes
 const struct sdpai_engine sdpai_engine_blas = {
     .id = SDPA_ENGINE_BLAS,
     .name = "blas",
+    .obstacle = blas_obstacle,
     .applicable = blas_applicable,
     .second_choice = blas_second_choice,
     .layout = blas_layout,

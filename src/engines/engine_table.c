@@ -18,9 +18,21 @@ const struct sdpai_engine *sdpai_engine(int i) {
   return i < ENGINES ? engines[i] : NULL;
 }
 
+static const char *obstacle(const struct sdpai_engine *engine) {
+  return engine->obstacle ? engine->obstacle() : NULL;
+}
+
+const char *sdpai_engine_obstacle(int i) {
+  return obstacle(engines[i]);
+}
+
 /* Whether an engine can serve the plan. */
 static sdpa_status applicable(const struct sdpai_engine *engine, const struct sdpa_plan *plan,
                               struct sdpai_report *report) {
+  if (obstacle(engine))
+    return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
+                      "engine %s cannot be used here: %s; expected another", engine->name,
+                      obstacle(engine));
   if (plan->backward && !engine->backward_layout)
     return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
                       "engine %s has no backward pass in this version; expected another",

@@ -24,6 +24,7 @@
 #define SDPAI_UNROLL(n)      SDPAI_PRAGMA_(GCC unroll n)
 #define SDPAI_PRAGMA_(x)     _Pragma(#x)
 #define SDPAI_DESTRUCTOR     __attribute__((destructor))
+#define SDPAI_WEAK           __attribute__((weak)) /* a function that need not be there */
 #else
 #define SDPAI_INLINE static inline
 #define SDPAI_NOINLINE

@@ -30,6 +30,14 @@ static)
   build_and_run "$build"
   static_is_linked
   ;;
+static_beside_ilp64)
+  # The consumer's wish for a BLAS of 64-bit integers is about another than this library's.
+  needs_blas
+  needs_kind static
+  run configure_consumer "$build" "-DREQUEST=CONFIG;REQUIRED;COMPONENTS;static" -DLINK=sdpa::static -DBLA_SIZEOF_INTEGER=8
+  build_and_run "$build"
+  if needed "$build/consumer" | grep -q 'blas64'; then fail "$(needed "$build/consumer")"; fi
+  ;;
 static_without_blas)
   # A reason at configure time, not an unknown target at generate time; nothing at all if QUIET.
   needs_blas

@@ -1,0 +1,17 @@
+/* gate.h - threads pass into a section of foreign code, and no fork() happens while one is in it
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * For callees that do not bear it: fork() waits until those inside have left, and lets nobody in
+ * meanwhile, so that neither the callee's own fork handlers nor the child meet it at work. The
+ * gate's handlers run before those that were registered before the first call here. Not for code
+ * that calls back, and no fork() in a signal handler that interrupts a thread inside.
+ */
+#ifndef SDPAI_GATE_H
+#define SDPAI_GATE_H
+
+/* Waits for its turn; with `alone` until nobody is inside. All callers say the same for `alone`. */
+void sdpai_gate_enter(int alone);
+void sdpai_gate_leave(void);
+
+#endif
