@@ -326,7 +326,7 @@ void sdpai_pool_run(int64_t tasks, sdpai_task task, void *arg) {
   } else {
     task(arg, 0);
   }
-  pthread_setcancelstate(cancel, NULL);
+  pthread_setcancelstate(cancel, &cancel);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
