@@ -42,20 +42,31 @@ static size_t output_numbers(const sdpa_problem *p) {
   return (size_t)(p->query_heads * p->query_len * p->value_dim);
 }
 
+/* The floats that a number of the compute type takes. */
+static int64_t step(const sdpa_problem *problem) {
+  return problem->query_type == SDPA_F64 ? 2 : 1;
+}
+
+static sdpa_args inputs_of(enum entry_call call, const sdpa_problem *problem) {
+  sdpa_args args = threaded_args(which_problem(call), NULL);
+  if (!(problem->features & SDPA_BIAS)) args.bias = NULL;
+  return args;
+}
+
 static sdpa_args forward_args(enum entry_call call, const sdpa_problem *problem,
                               struct entry_output *out) {
-  sdpa_args args = threaded_args(which_problem(call), NULL);
+  sdpa_args args = inputs_of(call, problem);
   args.output = out->numbers;
-  args.lse = out->numbers + output_numbers(problem);
+  args.lse = out->numbers + output_numbers(problem) * (size_t)step(problem);
   return args;
 }
 
 static sdpa_status backward(const sdpa_plan *plan, const sdpa_problem *p, void *workspace,
                             size_t bytes, struct entry_output *out) {
-  const sdpa_args args = threaded_args(THREADED_MANY, NULL);
-  float *query = out->numbers, *key = query + p->query_heads * p->query_len * p->key_dim;
-  float *value = key + p->kv_heads * p->key_len * p->key_dim;
-  float *bias = value + p->kv_heads * p->key_len * p->value_dim;
+  const sdpa_args args = inputs_of(ENTRY_BACKWARD, p);
+  float *query = out->numbers, *key = query + p->query_heads * p->query_len * p->key_dim * step(p);
+  float *value = key + p->kv_heads * p->key_len * p->key_dim * step(p);
+  float *bias = value + p->kv_heads * p->key_len * p->value_dim * step(p);
   const sdpa_grads grads = {.size = sizeof grads,
                             .output = args.query,
                             .lse = some_lse,
@@ -63,17 +74,27 @@ static sdpa_status backward(const sdpa_plan *plan, const sdpa_problem *p, void *
                             .grad_query = query,
                             .grad_key = key,
                             .grad_value = value,
-                            .grad_bias = bias};
+                            .grad_bias = args.bias ? bias : NULL};
   return sdpa_backward(plan, &args, &grads, workspace, bytes);
+}
+
+static sdpa_status execute(enum entry_call call, const sdpa_problem *problem, const sdpa_plan *plan,
+                           void *workspace, size_t bytes, struct entry_output *out) {
+  memset(out, PATTERN, sizeof *out);
+  if (call == ENTRY_BACKWARD) return backward(plan, problem, workspace, bytes, out);
+  const sdpa_args args = forward_args(call, problem, out);
+  return sdpa_execute(plan, &args, workspace, bytes);
 }
 
 sdpa_status entry_execute(enum entry_call call, const sdpa_plan *plan, void *workspace,
                           size_t bytes, struct entry_output *out) {
   const sdpa_problem problem = entry_problem(call);
-  memset(out, PATTERN, sizeof *out);
-  if (call == ENTRY_BACKWARD) return backward(plan, &problem, workspace, bytes, out);
-  const sdpa_args args = forward_args(call, &problem, out);
-  return sdpa_execute(plan, &args, workspace, bytes);
+  return execute(call, &problem, plan, workspace, bytes, out);
+}
+
+sdpa_status entry_execute_as(enum entry_call call, const sdpa_problem *problem,
+                             const sdpa_plan *plan, struct entry_output *out) {
+  return execute(call, problem, plan, NULL, 0, out);
 }
 
 static sdpa_status plan_and_execute(enum entry_call call, const sdpa_options *options,

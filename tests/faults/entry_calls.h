@@ -64,6 +64,10 @@ sdpa_problem entry_problem(enum entry_call call);
 sdpa_status entry_execute(enum entry_call call, const sdpa_plan *plan, void *workspace,
                           size_t bytes, struct entry_output *out);
 
+/* The same for another problem of those sizes or fewer, without a workspace. */
+sdpa_status entry_execute_as(enum entry_call call, const sdpa_problem *problem,
+                             const sdpa_plan *plan, struct entry_output *out);
+
 const char *entry_name(enum entry_call call);
 
 #endif
