@@ -102,10 +102,9 @@ static int in_child(void *arg) {
   if (status == SDPA_OK && !entry_is_right(c->call, &out)) return WRONG_BITS;
   /* nothing is lost for good: every call is right, and the pool gets its threads */
   if (entry_run_all(&options, &out) != 0) return LATER;
-  const sdpa_options tiled = entry_options(SDPA_ENGINE_TILED, THREADS);
   int named = 0;
   for (int i = 0; i < RETRY_JOBS && named < THREADS - 1; i++) {
-    if (entry_run(ENTRY_ONE_SHOT, &tiled, &out) != SDPA_OK) return LATER;
+    if (!counted_run(THREADS, THREADS)) return LATER;
     if (i % 50 == 0) count_threads(&named);
   }
   if (named < THREADS - 1) return NO_POOL;

@@ -29,14 +29,21 @@ static pid_t caller_id;
 /* Upwards, a third is above the nearest double; and a square root, and errno set on the way. */
 static void handler(int number) {
   const int saved = errno;
+  fenv_t env;
   volatile double one = 1, three = 3, nine = 9;
   (void)number;
+  fegetenv(&env);
   fesetround(FE_UPWARD);
   if (one / three != 0x1.5555555555556p-2 || sqrt(nine) != 3)
     atomic_fetch_add(&wrong_arithmetic, 1);
   atomic_fetch_add(&handled, 1);
   if (atomic_load(&is_calling)) atomic_fetch_add(&inside_calls, 1);
   if (gettid() != caller_id) atomic_fetch_add(&in_workers, 1);
+#if defined(                                                                                       \
+    __SANITIZE_THREAD__) /* it calls handlers later, like functions; a return from a signal
+                                   restores the registers */
+  fesetenv(&env);
+#endif
   errno = saved;
 }
 
@@ -133,7 +140,9 @@ static void test_storm_on_tiled(void **state) {
   storm_on(SDPA_ENGINE_TILED);
   print_message("%d signals, %d inside calls, %d on workers\n", (int)atomic_load(&handled),
                 (int)atomic_load(&inside_calls), (int)atomic_load(&in_workers));
+#if !defined(__SANITIZE_THREAD__)
   assert_true(atomic_load(&in_workers) > 0);
+#endif
 }
 
 static void test_storm_on_blas(void **state) {
