@@ -72,7 +72,7 @@ static _Atomic uint32_t busy;
 static _Atomic uint32_t closed; /* the destructor has run */
 static struct pool *_Atomic current_pool = &first_pool;
 static struct pool *abandoned_pool; /* the last one */
-static int fork_is_handled; /* as the pool, of whoever is `busy` */
+static int fork_is_handled;         /* as the pool, of whoever is `busy` */
 
 /* In the child, where the workers do not exist and the locks may be held by threads that do not
  * either: nothing of the parent's pool is touched again. */

@@ -39,9 +39,8 @@ static void handler(int number) {
   atomic_fetch_add(&handled, 1);
   if (atomic_load(&is_calling)) atomic_fetch_add(&inside_calls, 1);
   if (gettid() != caller_id) atomic_fetch_add(&in_workers, 1);
-#if defined(                                                                                       \
-    __SANITIZE_THREAD__) /* it calls handlers later, like functions; a return from a signal
-                                   restores the registers */
+#if defined(__SANITIZE_THREAD__)
+  /* It calls handlers later, as functions; a return from a signal would restore the registers. */
   fesetenv(&env);
 #endif
   errno = saved;
