@@ -84,6 +84,21 @@ struct fault_case {
   int is_second; /* the process has used the library before */
 };
 
+/* The pool tries again after a thousand jobs; a thread that has just started has no name yet. */
+static int pool_recovers(void) {
+  int named = 0;
+  for (int i = 0; i < RETRY_JOBS && named < THREADS - 1; i++) {
+    if (!counted_run(THREADS, THREADS)) return 0;
+    if (i % 50 == 0) count_threads(&named);
+  }
+  const double end = seconds_now() + PATIENCE_SECONDS / 4;
+  while (named < THREADS - 1 && seconds_now() < end) {
+    sleep_microseconds(100);
+    count_threads(&named);
+  }
+  return named == THREADS - 1;
+}
+
 static int in_child(void *arg) {
   const struct fault_case *c = arg;
   static struct entry_output out;
@@ -102,12 +117,7 @@ static int in_child(void *arg) {
   if (status == SDPA_OK && !entry_is_right(c->call, &out)) return WRONG_BITS;
   /* nothing is lost for good: every call is right, and the pool gets its threads */
   if (entry_run_all(&options, &out) != 0) return LATER;
-  int named = 0;
-  for (int i = 0; i < RETRY_JOBS && named < THREADS - 1; i++) {
-    if (!counted_run(THREADS, THREADS)) return LATER;
-    if (i % 50 == 0) count_threads(&named);
-  }
-  if (named < THREADS - 1) return NO_POOL;
+  if (!pool_recovers()) return NO_POOL;
   return atomic_load(&requests) < c->from ? ALL_SERVED : ONE_FAILED;
 }
 
