@@ -203,9 +203,10 @@
  *
  * NOT PROMISED. An output or gradient that overlaps an input or another output, or itself by its
  * strides, is undefined behaviour, as is a buffer shorter than the sizes and strides reach. Calling
- * from a signal handler is undefined. After fork() the child may call engine blas if its BLAS may
- * be called there: one that is built with OpenMP, was used in the parent and has several threads
- * hangs. fork() waits for products that other threads have in the BLAS. Linux is supported; macOS and Windows are not claimed.
+ * from a signal handler is undefined: nothing here is async-signal-safe. After fork() the child may
+ * call engine blas if its BLAS may be called there: one that is built with OpenMP, was used in the
+ * parent and has several threads hangs. fork() waits for products that other threads have in the
+ * BLAS. Linux is supported; macOS and Windows are not claimed.
  *
  * WHAT 0.4 DOES NOT SERVE. A legal request that this version or build cannot serve gets
  * SDPA_ERROR_UNSUPPORTED, never another computation in its place: other mixtures of types than TYPES

@@ -10,6 +10,7 @@
 #include "engines/blas_backward.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "engines/bias_sum.h"
@@ -123,10 +124,13 @@ sdpa_status sdpai_blas_backward_run(const struct sdpa_plan *plan, const struct s
   struct sdpai_arena arena = {.base = workspace};
   struct backward_scratch scratch;
   carve(plan, &arena, &scratch);
+  int cancel;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* as the forward pass */
   if (plan->problem.types.compute == SDPA_F32) {
     run_backward_f32(plan, args, grads, &scratch);
   } else {
     run_backward_f64(plan, args, grads, &scratch);
   }
+  pthread_setcancelstate(cancel, &cancel);
   return SDPA_OK;
 }

@@ -6,6 +6,7 @@
  * plan->block_rows rows, in the caller's weights if they are asked for and lie by rows.
  */
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "engines/blas_backward.h"
@@ -95,11 +96,15 @@ static sdpa_status blas_run(const struct sdpa_plan *plan, const struct sdpai_arg
   struct sdpai_arena arena = {.base = workspace};
   struct sdpai_blas_scratch scratch;
   sdpai_blas_carve(plan, &arena, &scratch);
+  int cancel;
+  /* A BLAS may wait for its threads. One that was left in the middle is of no use to anybody. */
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
   if (plan->problem.types.compute == SDPA_F32) {
     run_problem_f32(plan, args, &scratch);
   } else {
     run_problem_f64(plan, args, &scratch);
   }
+  pthread_setcancelstate(cancel, &cancel);
   return SDPA_OK;
 }
 

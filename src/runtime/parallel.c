@@ -4,6 +4,7 @@
  */
 #include "runtime/parallel.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -65,7 +66,11 @@ static void run_callback_task(void *arg, int64_t task) {
 static int run_callback(const struct sdpai_parallel *parallel, int64_t tasks, int64_t items,
                         sdpai_work work, void *arg) {
   struct callback_loop callback = {.loop = {work, arg, items, 0}, .tasks = tasks};
+  int cancel;
+  /* As in sdpai_pool_run(): the loop is on this stack, and it may wait for the tasks of others. */
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
   parallel->parallel_for(parallel->ctx, tasks, run_callback_task, &callback);
+  pthread_setcancelstate(cancel, &cancel);
   if (atomic_load(&callback.ended) == tasks && !atomic_load(&callback.fault) &&
       atomic_load(&callback.running) == 0)
     return 0;

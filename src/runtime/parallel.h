@@ -39,8 +39,8 @@ typedef void (*sdpai_work)(void *arg, int64_t item, int64_t slot);
  * another of its slot, and none is running any more. The pool always returns 0.
  *
  * Safe from any thread, and from within work: a run that finds the pool busy is done by the calling
- * thread alone. work must not throw, longjmp or end its thread. Not a cancellation point when the
- * pool is used. Leaves errno alone. */
+ * thread alone. work must not throw, longjmp or end its thread. No cancellation point. Leaves errno
+ * alone. */
 int sdpai_parallel_run(const struct sdpai_parallel *parallel, int64_t items, sdpai_work work,
                        void *arg);
 

@@ -72,8 +72,7 @@ static _Atomic uint32_t busy;
 static _Atomic uint32_t closed; /* the destructor has run */
 static struct pool *_Atomic current_pool = &first_pool;
 static struct pool *abandoned_pool; /* the last one */
-static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
-static int fork_is_handled;
+static int fork_is_handled;         /* as the pool, of whoever is `busy` */
 
 /* In the child, where the workers do not exist and the locks may be held by threads that do not
  * either: nothing of the parent's pool is touched again. */
@@ -84,8 +83,11 @@ static void abandon_pool(void) {
   atomic_store(&busy, 0);
 }
 
-static void handle_fork(void) {
-  fork_is_handled = pthread_atfork(NULL, NULL, abandon_pool) == 0;
+/* Registering takes memory: where there is none a later job tries again. A child made just before
+ * `fork_is_handled` was set registers a second time, which does no harm. */
+static int handle_fork(void) {
+  if (!fork_is_handled) fork_is_handled = pthread_atfork(NULL, NULL, abandon_pool) == 0;
+  return fork_is_handled;
 }
 
 /* ---- waiting -------------------------------------------------------------------------------- */
@@ -209,11 +211,11 @@ static int32_t grow(struct pool *pool, int32_t wanted) {
     return pool->workers;
   }
   int saved = errno;
-  pthread_once(&fork_once, handle_fork);
+  const int handled = handle_fork();
   int32_t cpus = sdpai_cpu_count();
   pthread_mutex_lock(&pool->mutex);
   atomic_store(&pool->process, getpid()); /* before it looks at closed: see stop_pool */
-  if (fork_is_handled && !atomic_load(&closed)) {
+  if (handled && !atomic_load(&closed)) {
     start_workers(pool, wanted);
     atomic_store(&pool->spins, pool->workers < cpus);
   }
@@ -324,7 +326,7 @@ void sdpai_pool_run(int64_t tasks, sdpai_task task, void *arg) {
   } else {
     task(arg, 0);
   }
-  pthread_setcancelstate(cancel, NULL);
+  pthread_setcancelstate(cancel, &cancel);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */

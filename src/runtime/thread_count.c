@@ -64,7 +64,9 @@ static int32_t environment_threads(void) {
 }
 
 static void read_machine(void) {
-  int saved = errno;
+  int saved = errno, cancel;
+  /* Reading a file is a cancellation point, and would leave it open. */
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
   int32_t quota = sdpai_cpu_quota("");
   machine.cpus = affinity_cpus();
   if (quota > 0 && quota < machine.cpus) machine.cpus = quota;
@@ -72,6 +74,7 @@ static void read_machine(void) {
   machine.threads = environment_threads();
   if (machine.threads == 0) machine.threads = machine.cpus;
   if (machine.threads > SDPAI_MAX_THREADS) machine.threads = SDPAI_MAX_THREADS;
+  pthread_setcancelstate(cancel, &cancel);
   errno = saved;
 }
 

@@ -21,15 +21,21 @@ struct setting {
 static const char endless[] =
     "x234567890123456789012345678901234567890123456789012345678901234567890123456789";
 
+static char huge[1 << 20]; /* filled with letters in main() */
+
 static const struct setting settings[] = {
-    {"SDPA_MAX_ISA", "generic", 0},  {"SDPA_MAX_ISA", "", 0},
-    {"SDPA_MAX_ISA", "avx3", 1},     {"SDPA_MAX_ISA", "GENERIC", 1},
-    {"SDPA_MAX_ISA", "generic ", 1}, {"SDPA_MAX_ISA", "0", 1},
-    {"SDPA_MAX_ISA", "%s%n%s", 1},   {"SDPA_MAX_ISA", endless, 1},
-    {"SDPA_NUM_THREADS", "3", 0},    {"SDPA_NUM_THREADS", "", 0},
-    {"SDPA_NUM_THREADS", "0", 1},    {"SDPA_NUM_THREADS", "-1", 1},
-    {"SDPA_NUM_THREADS", "two", 1},  {"SDPA_NUM_THREADS", "%s%n%s", 1},
-    {"SDPA_NUM_THREADS", endless, 1}};
+    {"SDPA_MAX_ISA", "generic", 0},   {"SDPA_MAX_ISA", "", 0},
+    {"SDPA_MAX_ISA", "avx3", 1},      {"SDPA_MAX_ISA", "GENERIC", 1},
+    {"SDPA_MAX_ISA", "generic ", 1},  {"SDPA_MAX_ISA", "0", 1},
+    {"SDPA_MAX_ISA", "%s%n%s", 1},    {"SDPA_MAX_ISA", endless, 1},
+    {"SDPA_NUM_THREADS", "3", 0},     {"SDPA_NUM_THREADS", "", 0},
+    {"SDPA_NUM_THREADS", "0", 1},     {"SDPA_NUM_THREADS", "-1", 1},
+    {"SDPA_NUM_THREADS", "two", 1},   {"SDPA_NUM_THREADS", "%s%n%s", 1},
+    {"SDPA_NUM_THREADS", endless, 1}, {"SDPA_NUM_THREADS", huge, 1},
+    {"SDPA_MAX_ISA", huge, 1},        {"SDPA_MAX_ISA", "\x01\xff\x80\n", 1},
+    {"SDPA_NUM_THREADS", "3;4", 1},   {"SDPA_NUM_THREADS", "\xff", 1},
+    {"OMP_NUM_THREADS", "many", 0},   {"OMP_NUM_THREADS", huge, 0},
+    {"OMP_NUM_THREADS", ",,", 0},     {"OMP_NUM_THREADS", "-3", 0}};
 
 /* The ISA and the threads of a default plan. */
 static sdpa_plan_info chosen(void) {
@@ -80,6 +86,7 @@ static void test_settings(void **state) {
   (void)state;
   unsetenv("SDPA_MAX_ISA");
   unsetenv("SDPA_NUM_THREADS");
+  unsetenv("OMP_NUM_THREADS");
   default_isa = wait_for_child(start_child(tell_choice, NULL));
   default_threads = wait_for_child(start_child(tell_threads, NULL));
   assert_true(default_isa > 0 && default_threads > 0);
@@ -91,6 +98,7 @@ static void test_settings(void **state) {
 }
 
 int main(void) {
+  memset(huge, 'x', sizeof huge - 1);
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_settings)};
   return cmocka_run_group_tests_name("environment", tests, NULL, NULL);
 }

@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * This program is not linked to the library. dlclose() must end the library's threads, also those
- * that are just about to sleep, and leave nothing behind.
+ * that are just about to sleep, and leave nothing behind: no thread, no mapping of memory, no key
+ * of thread-local data, no open file.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdarg.h>
@@ -14,6 +15,8 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -130,7 +133,88 @@ static void test_unload(void **state) {
   assert_false(is_loaded());
 }
 
+/* ---- what is left behind ----------------------------------------------------------------------- */
+
+enum { WARM_TURNS = 20, TURNS = 200, MOST_KEYS = PTHREAD_KEYS_MAX };
+
+struct holdings {
+  int mappings, threads, keys, files;
+};
+
+static int count_lines(const char *path) {
+  FILE *file = fopen(path, "r");
+  int lines = 0;
+  assert_non_null(file);
+  for (int c; (c = getc(file)) != EOF;) lines += c == '\n';
+  fclose(file);
+  return lines;
+}
+
+static int count_files(void) {
+  DIR *folder = opendir("/proc/self/fd");
+  int count = 0;
+  assert_non_null(folder);
+  while (readdir(folder)) count++;
+  closedir(folder);
+  return count;
+}
+
+/* The keys that a program can still make. */
+static int count_free_keys(void) {
+  static pthread_key_t keys[MOST_KEYS];
+  int count = 0;
+  while (count < MOST_KEYS && pthread_key_create(&keys[count], NULL) == 0) count++;
+  for (int i = 0; i < count; i++) pthread_key_delete(keys[i]);
+  return count;
+}
+
+static struct holdings take_stock(void) {
+  int named;
+  const struct holdings stock = {.mappings = count_lines("/proc/self/maps"),
+                                 .threads = count_threads(&named),
+                                 .keys = count_free_keys(),
+                                 .files = count_files()};
+  return stock;
+}
+
+/* Used on one to four threads, unloaded while its workers spin or sleep. */
+static void turn(int i) {
+  struct library library;
+  const struct timespec pause = {0, i % 7 * 10000};
+  load(&library);
+  memset(output, 0, sizeof output);
+  use(&library, 1 + i % 4, output);
+  nanosleep(&pause, NULL);
+  assert_int_equal(dlclose(library.handle), 0);
+  assert_no_threads();
+  assert_memory_equal(output, expected, sizeof output);
+}
+
+/* The C library keeps some stacks of ended threads, so a few turns come first. */
+static void test_nothing_left(void **state) {
+  (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  skip(); /* they map memory as they go */
+#endif
+  for (int i = 0; i < WARM_TURNS; i++) turn(i);
+  const struct holdings before = take_stock();
+  for (int i = 0; i < TURNS; i++) turn(i);
+  const struct holdings after = take_stock();
+  print_message("after %d turns: %d mappings (%d before), %d threads (%d), %d free keys (%d), "
+                "%d files (%d)\n",
+                TURNS, after.mappings, before.mappings, after.threads, before.threads, after.keys,
+                before.keys, after.files, before.files);
+  assert_int_equal(after.threads, before.threads);
+  assert_int_equal(after.keys, before.keys);
+  assert_int_equal(after.files, before.files);
+  assert_true(after.mappings < before.mappings + TURNS / 20);
+  assert_false(is_loaded());
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_unload)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_unload),
+      cmocka_unit_test(test_nothing_left),
+  };
   return cmocka_run_group_tests_name("unload", tests, NULL, NULL);
 }

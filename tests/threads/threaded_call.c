@@ -49,8 +49,10 @@ sdpa_args threaded_args(enum threaded_which which, struct threaded_output *out) 
   a.key = which == THREADED_FEW ? few_key : many_key;
   a.value = which == THREADED_FEW ? few_value : many_value;
   a.bias = which == THREADED_FEW ? NULL : many_bias;
-  a.output = out->output;
-  a.lse = out->lse;
+  if (out) {
+    a.output = out->output;
+    a.lse = out->lse;
+  }
   return a;
 }
 
@@ -95,9 +97,7 @@ static int is_threaded(enum threaded_which which) {
   return info.threads == 2 && (info.key_splits > 1) == (which == THREADED_FEW);
 }
 
-int threaded_init(void) {
-  const sdpa_options options = threaded_options(1);
-  int right = 1;
+void threaded_fill(void) {
   fill(many_query, sizeof many_query / sizeof *many_query, 1);
   fill(many_key, sizeof many_key / sizeof *many_key, 2);
   fill(many_value, sizeof many_value / sizeof *many_value, 3);
@@ -105,6 +105,12 @@ int threaded_init(void) {
   fill(few_query, sizeof few_query / sizeof *few_query, 5);
   fill(few_key, sizeof few_key / sizeof *few_key, 6);
   fill(few_value, sizeof few_value / sizeof *few_value, 7);
+}
+
+int threaded_init(void) {
+  const sdpa_options options = threaded_options(1);
+  int right = 1;
+  threaded_fill();
   for (int which = 0; which < THREADED_CALLS; which++) {
     const sdpa_problem problem = threaded_problem((enum threaded_which)which);
     const sdpa_args args = threaded_args((enum threaded_which)which, &expected[which]);

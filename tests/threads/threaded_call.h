@@ -31,7 +31,10 @@ struct threaded_output {
  * the library, but starts no thread. Returns whether that went well. */
 int threaded_init(void);
 
-/* The problem, and args that read the common inputs and write `out`. */
+/* The first half of that: the inputs alone, without a call of the library. */
+void threaded_fill(void);
+
+/* The problem, and args that read the common inputs and write `out`, if it is not NULL. */
 sdpa_problem threaded_problem(enum threaded_which which);
 sdpa_args threaded_args(enum threaded_which which, struct threaded_output *out);
 
