@@ -28,8 +28,8 @@ class HeaderError(Exception):
 
 @dataclass
 class Block:
-    """kind: "heading", "text", "items", "terms" or "verbatim"; content: a string, a list of strings,
-    a list of (term, text), or a list of lines."""
+    """kind: "heading" or "text", whose content is a string; "items", a list of strings; "terms", a
+    list of (term, text); "verbatim", a list of lines."""
 
     kind: str
     content: object
@@ -37,8 +37,8 @@ class Block:
 
 @dataclass
 class Member:
-    """One declaration of a struct or enumerator. A note is a comment on a line of its own: it has no
-    code, and is about the members after it."""
+    """One declaration of a struct or enumerator. A note is a comment on a line of its own: it has
+    no code, and is about the members after it."""
 
     code: str
     text: str
@@ -112,7 +112,8 @@ def _take(lines, at):
 
 
 def _items(lines):
-    return re.split(r"(?:^| )- ", " ".join(line.strip() if line[0] == " " else line for line in lines))[1:]
+    text = " ".join(line.strip() if line.startswith(" ") else line for line in lines)
+    return re.split(r"(?:^| )- ", text)[1:]
 
 
 def _terms(lines):
@@ -153,7 +154,7 @@ def blocks(text, headings=False):
             verbatim = [line[4:] for line in taken]
             for line in verbatim:
                 if len(line) > VERBATIM_COLUMNS:
-                    raise HeaderError(f"more than {VERBATIM_COLUMNS} columns of verbatim text: {line}")
+                    raise HeaderError(f"more than {VERBATIM_COLUMNS} columns verbatim: {line}")
             found.append(Block("verbatim", verbatim))
     return found
 

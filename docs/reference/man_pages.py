@@ -5,12 +5,12 @@
 SPDX-License-Identifier: BSD-3-Clause
 
 Writes sdpa.3, the overview; a page for each entry of the header that declares functions or types,
-under the name that names.txt knows, with symbolic links from its other names; and sdpa_constants.3. What a
-page says comes from the header alone. In the comment of a function
+under the name that names.txt knows, with symbolic links from its other names; and
+sdpa_constants.3. What a page says comes from the header alone. In the comment of a function
 
     Returns ...                   a sentence, goes to RETURN VALUES
     Statuses: those of ...; SDPA_ERROR_X (when); SDPA_ERROR_Y.
-                                  goes to ERRORS, with what sdpa_status says where there is no `when`
+                                  goes to ERRORS; without `when`, what the enum of statuses says
     Since 0.2.                    at the end, goes to HISTORY
     verbatim text with a call     goes to EXAMPLES of every page whose function it calls
     As other().                   alone, makes the function part of the other one's page
@@ -24,7 +24,8 @@ from header_text import HeaderError, blocks, read_header
 from mdoc import Inline, argument, block_lines, escaped, literal, tag_list
 
 STATUS = r"SDPA_ERROR_\w+(?: \((?:[^()]|\([^()]*\))*\))?"
-STATUSES = re.compile(rf"(?:(?<=[.:] )|^)(?:Statuses: (those of [^.;]*)(?:; )?)?((?:{STATUS}(?:; )?)*)\.(?: |$)")
+STATUSES = re.compile(rf"(?:(?<=[.:] )|^)(?:Statuses: (those of [^.;]*)(?:; )?)?"
+                      rf"((?:{STATUS}(?:; )?)*)\.(?: |$)")
 
 
 class Page:
@@ -108,8 +109,9 @@ class Writer:
     def _top(self, page_name, names):
         shown = [f".Nm {name} ," for name in names]
         shown[-1] = shown[-1].removesuffix(" ,")
-        return [f".\\\" Made from include/sdpa/sdpa.h of libsdpa {self.version}. SPDX-License-Identifier: BSD-3-Clause",
-                f".Dd {self.names['date']}", f".Dt {page_name.upper()} 3", f".Os libsdpa {self.version}",
+        return [f".\\\" Made from include/sdpa/sdpa.h of libsdpa {self.version}.",
+                ".\\\" SPDX-License-Identifier: BSD-3-Clause", f".Dd {self.names['date']}",
+                f".Dt {page_name.upper()} 3", f".Os libsdpa {self.version}",
                 ".Sh NAME", *shown, f".Nd {self.names[page_name]}",
                 ".Sh LIBRARY", r"Scaled dot-product attention (libsdpa, \-lsdpa)",
                 ".Sh SYNOPSIS", ".In sdpa/sdpa.h"]
@@ -127,7 +129,7 @@ class Writer:
 
     def page(self, page):
         inline = self._inline(page.names())
-        common = self.header.sections[page.entry.section] if self._functions_of(page.entry.section) else ""
+        common = self.header.sections[page.entry.section]
         functions = [d for d in page.declarations if d.kind == "function"]
         described, returned, errors = [], [], []
         for text in ([common] if functions and common else []) + [page.text]:
@@ -167,7 +169,8 @@ class Writer:
         else:
             lines += [".Dv SDPA_OK ,", "which is 0, or one of the statuses under",
                       ".Sx ERRORS ;", ".Xr sdpa_status_string 3", "has a text for each."]
-        return lines + [".Sh THREADS", "Any number of threads may call this at once, under the", "rules of",
+        return lines + [".Sh THREADS",
+                        "Any number of threads may call this at once, under the rules of",
                         ".Xr sdpa 3 ."]
 
     def _examples(self, page):
@@ -245,7 +248,7 @@ class Writer:
         return lines + self._see_also("sdpa_constants", text + " sdpa_problem sdpa_options")
 
     def files(self):
-        """Every page and link: pairs of a file's name and its lines, or the page's that it links to."""
+        """Pages and links: a file's name, and its lines or the name of the page it links to."""
         yield "sdpa.3", self.overview()
         yield "sdpa_constants.3", self.constants_page()
         for page in self.pages:
@@ -260,7 +263,8 @@ def _capital(text):
 
 
 def _is_example(block):
-    return block.kind == "verbatim" and any(re.search(r"\bsdpa_\w+\(&?\w", line) for line in block.content)
+    call = re.compile(r"\bsdpa_\w+\(&?\w")
+    return block.kind == "verbatim" and any(call.search(line) for line in block.content)
 
 
 def _take_statuses(text, errors):
@@ -291,10 +295,8 @@ def _synopsis(declaration):
         return literal(code, "0n")
     if declaration.kind == "enum":
         return []
-    return [".Vt " + argument(declaration.code)] if len(declaration.code) < 70 else _folded(declaration)
-
-
-def _folded(declaration):
+    if len(declaration.code) < 70:
+        return [".Vt " + argument(declaration.code)]
     head, _, rest = declaration.code.partition(")(")
     return literal([head + ")(", "    " + rest], "0n")
 

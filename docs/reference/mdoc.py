@@ -5,13 +5,13 @@ SPDX-License-Identifier: BSD-3-Clause
 
 import re
 
-CLOSING = ".,:;)]?!"  # what mdoc sets close to the macro before it when it is an argument of its own
+CLOSING = ".,:;)]?!"  # what mdoc, as an argument of its own, sets close to the one before it
 COLUMNS = 78
 
 
 def escaped(text, literal=False):
-    """Characters that roff would take for something else. Between letters '-' is a hyphen, elsewhere
-    and in literal text a minus sign."""
+    """Without characters that roff takes for something else. Between letters '-' is a hyphen,
+    elsewhere and in literal text a minus sign."""
     text = text.replace("\\", "\\e")
     text = re.sub(r"-" if literal else r"(?<![A-Za-z])-|-(?![A-Za-z])", r"\\-", text)
     for plain, escape in (("^", r"\(ha"), ("~", r"\(ti"), ("`", r"\(ga")):
@@ -89,7 +89,8 @@ class Inline:
 
 def _text_lines(text):
     lines = []
-    for sentence in re.split(r"(?<=[^\s][.:;?!])\s+(?=[A-Z(*])|(?<=[a-z0-9)][.?!])\s+", text.strip()):
+    ends = r"(?<=[^\s][.:;?!])\s+(?=[A-Z(*])|(?<=[a-z0-9)][.?!])\s+"
+    for sentence in re.split(ends, text.strip()):
         line = ""
         for word in map(escaped, sentence.split()):
             if line and len(line) + 1 + len(word) > COLUMNS:

@@ -5,8 +5,8 @@
 SPDX-License-Identifier: BSD-3-Clause
 
 Prints the header with its plain comments turned into Doxygen's. The introduction becomes a page,
-"The manual", a section of the header a topic, and each declaration of an entry has the whole comment
-of the entry.
+"The manual", a section of the header a topic, and each declaration of an entry has the whole
+comment of the entry.
 """
 
 import re
@@ -16,9 +16,11 @@ from header_text import blocks, read_header
 
 # What a word may mean, in the order in which it is tried.
 WORDS = re.compile(
-    r"`(?P<code>[^`]+)`|(?P<call>\b[a-z]\w+\(\))|(?P<constant>\bSDPA_[A-Z0-9_]*[A-Z0-9]\b(?!\.\.\.))"
-    r"|(?P<stem>\bSDPA_[A-Z_]+\.\.\.)|(?P<type>\bsdpa_[a-z_]+\b(?!_f))|(?P<shape>(?:\[\w+\])+)"
-    r"|(?P<formula>[a-z]+[\[(][a-z0-9 ]+[\])](?:\[[a-z]\])*)|(?P<pointer>\*\w+)|(?P<special>[<>\\#@%|])")
+    r"`(?P<code>[^`]+)`|(?P<call>\b[a-z]\w+\(\))"
+    r"|(?P<constant>\bSDPA_[A-Z0-9_]*[A-Z0-9]\b(?!\.\.\.))|(?P<stem>\bSDPA_[A-Z_]+\.\.\.)"
+    r"|(?P<type>\bsdpa_[a-z_]+\b(?!_f))|(?P<shape>(?:\[\w+\])+)"
+    r"|(?P<formula>[a-z]+[\[(][a-z0-9 ]+[\])](?:\[[a-z]\])*)"
+    r"|(?P<pointer>\*\w+)|(?P<special>[<>\\#@%|])")
 
 
 class Text:
@@ -100,7 +102,8 @@ def declaration_lines(declaration, text):
         said = text.inline(member.text + note)
         if declaration.kind == "enum":
             # Doxygen has no place for the value.
-            lines.append(f"  {member.code}, /**< @brief {member.code.partition(' = ')[2]}{': ' * bool(said)}{said} */")
+            value = member.code.partition(" = ")[2] + (": " if said else "")
+            lines.append(f"  {member.code}, /**< @brief {value}{said} */")
             continue
         head, *more = member.code.split(", ")
         # One declaration a member, so that each has the comment.
@@ -112,8 +115,10 @@ def declaration_lines(declaration, text):
 def reference(header):
     text = Text(header)
     lines = comment(["@page manual The manual", "",
-                     "This is the introduction of the header sdpa.h. Types and functions have pages of",
-                     "their own.", "", "@tableofcontents{HTML:2}", "", *text.markdown(header.introduction, True)])
+                     "This is the introduction of the header sdpa.h.",
+                     "Types and functions have pages of their own.", "",
+                     "@tableofcontents{HTML:2}", "",
+                     *text.markdown(header.introduction, True)])
     lines += comment(["@file sdpa.h", "@brief The public header; its introduction is @ref manual.",
                       "", "    #include <sdpa/sdpa.h>", ""])
     for section, about in header.sections.items():

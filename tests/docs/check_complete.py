@@ -4,8 +4,8 @@
 
 SPDX-License-Identifier: BSD-3-Clause
 
-Every clause, which is what stands between two marks of punctuation, must stand in the pages, word by
-word. Reads both by itself, without the modules that make the pages.
+Every clause, which is what stands between two marks of punctuation, must stand in the pages, word
+by word. Reads both by itself, without the modules that make the pages.
 """
 
 import re
@@ -35,7 +35,8 @@ def clauses(header):
         if comment.startswith((" ---- ", " SDPA_SDPA_H")):
             continue
         text = re.sub(r"\n \*", "\n", comment)
-        text = re.sub(r"INTRODUCTION|As sdpa_problem_init\(\)\.|Statuses: |Since\s+\d\.\d\.", " ", text)
+        moved = r"INTRODUCTION|As sdpa_problem_init\(\)\.|Statuses: |Since\s+\d\.\d\."
+        text = re.sub(moved, " ", text)
         yield from re.split(r"[.,;:()]+(?:\s+|$)|\s\(|\n\n|\n {2,4}(?=\S)|\n- ", text)
 
 
