@@ -1,6 +1,7 @@
 # Installation: both libraries, the header, the CMake package and the pkg-config file. Every destination is
 # relative to the prefix unless the user gives an absolute one, so that the installed tree can be moved.
-# Components: runtime is what a program needs to run, dev what its build needs.
+# Components: runtime is what a program needs to run, dev what its build needs and its author reads, tools
+# the programs.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -34,6 +35,33 @@ install(FILES "${PROJECT_BINARY_DIR}/sdpaConfig.cmake" "${PROJECT_BINARY_DIR}/sd
 
 include(SdpaPkgConfig)
 install(FILES "${PROJECT_BINARY_DIR}/sdpa.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
+
+if(TARGET sdpa_man)
+  install(DIRECTORY "${sdpa_man_dir}/man3" DESTINATION "${CMAKE_INSTALL_MANDIR}" COMPONENT dev
+    FILES_MATCHING PATTERN "*.3")
+endif()
+if(TARGET docs)
+  # Only where somebody has built it.
+  install(DIRECTORY "${sdpa_reference_dir}/html" DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/libsdpa"
+    COMPONENT dev OPTIONAL)
+endif()
+
+# Programs find a shared library from where they lie, so that the tree can be moved; they have no use for that
+# where they link the static one. A package for the system's folders sets CMAKE_SKIP_INSTALL_RPATH.
+set(sdpa_man1_dir "${CMAKE_INSTALL_MANDIR}/man1")
+set(sdpa_shapes_dir "${CMAKE_INSTALL_DATADIR}/sdpa/shapes")
+set(sdpa_tool_rpath "")
+if(NOT SDPA_BUILD_STATIC AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_BINDIR}")
+  file(RELATIVE_PATH sdpa_tool_rpath "/prefix/${CMAKE_INSTALL_BINDIR}" "/prefix/${CMAKE_INSTALL_LIBDIR}")
+  set(sdpa_tool_rpath "$ORIGIN/${sdpa_tool_rpath}")
+endif()
+
+# sdpa_install_tool(<target> <name>): a program and its manual page.
+function(sdpa_install_tool target name)
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "${sdpa_tool_rpath}")
+  install(TARGETS ${target} RUNTIME COMPONENT tools)
+  install(FILES "${PROJECT_SOURCE_DIR}/docs/man/${name}.1" DESTINATION "${sdpa_man1_dir}" COMPONENT tools)
+endfunction()
 
 # A parent that includes GNUInstallDirs later gets defaults of its own.
 sdpa_forget_new_entries("^(CMAKE_INSTALL_|_GNUInstallDirs)" ${sdpa_cache_before})

@@ -6,6 +6,7 @@ option(SDPA_INSTALL "Install the library, its header and its package files" ${PR
 option(SDPA_BUILD_TESTS "Build the tests (needs CMocka and MPFR)" ${PROJECT_IS_TOP_LEVEL})
 option(SDPA_BUILD_BENCH "Build sdpa-bench" ${PROJECT_IS_TOP_LEVEL})
 option(SDPA_BUILD_DOCS "Build the lesson and the examples of docs/" ${PROJECT_IS_TOP_LEVEL})
+option(SDPA_BUILD_MAN "Build the manual pages of the functions (needs Python 3.9)" ${PROJECT_IS_TOP_LEVEL})
 option(SDPA_WERROR "Treat warnings as errors (developers; never the default)" OFF)
 option(SDPA_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 mark_as_advanced(SDPA_WERROR SDPA_SANITIZE)

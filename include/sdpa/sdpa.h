@@ -10,7 +10,8 @@
  * it is one call:
  *
  *     double q[3 * 4], k[3 * 4], v[3 * 4], out[3 * 4], weights[3 * 3];
- *     sdpa_status status = sdpa_attention_f64(3, 3, 4, 4, q, k, v, out, weights);
+ *     sdpa_status status;
+ *     status = sdpa_attention_f64(3, 3, 4, 4, q, k, v, out, weights);
  *     if (status != SDPA_OK) puts(sdpa_status_string(status));
  *
  * Everything else is said in three structs. A problem says what is computed: sizes, strides, types
@@ -29,7 +30,7 @@
  *     a.query = q, a.key = k, a.value = v, a.output = out;
  *     status = sdpa_attention(&p, NULL, &a);
  *
- * To run one problem many times, create a plan, ask it for its workspace, execute it (see PLAN).
+ * To run one problem many times, create a plan, ask it for its workspace, execute it (sdpa_plan).
  * When a status is not enough, sdpa_problem_check() and sdpa_args_check() say in a sentence what is
  * wrong, for gradients sdpa_problem_check_backward() and sdpa_backward_check().
  *
@@ -54,21 +55,23 @@
  * are given. Formulas are evaluated in the compute type: f64 for f64 data, otherwise f32. A score
  * goes through
  *
- *     s = scale * (q_i . k_j)      SDPA_STAGE_SCALED; scale is 1 / sqrt(key_dim) unless it is set
- *     s = c * tanh(s / c)          SDPA_STAGE_SOFTCAPPED; if softcap c > 0 (Bello et al., 2016;
- *                                  used by Gemma 2: Gemma Team, 2024)
- *     s = s - slope_h * |p - j|    ALiBi (Press, Smith, Lewis, 2022); p: see ALIGNMENT
+ *     s = scale * (q_i . k_j)      SDPA_STAGE_SCALED
+ *     s = c * tanh(s / c)          SDPA_STAGE_SOFTCAPPED; with a softcap c
+ *     s = s - slope_h * |p - j|    with ALiBi; p: see ALIGNMENT
  *     s = s + bias                 SDPA_STAGE_BIASED
  *
- *     weight_j = exp(s_j) / (sum over the allowed keys of exp(s) + exp(sink_h))
- *     output   = sum over the allowed keys of weight_j * v_j
- *     lse      = log(sum over the allowed keys of exp(s) + exp(sink_h)), natural logarithm
+ * where scale is 1 / sqrt(key_dim) unless it is set. (Softcap: Bello et al., 2016; used by Gemma 2:
+ * Gemma Team, 2024. ALiBi: Press, Smith, Lewis, 2022.) Then, with sums over the allowed keys,
  *
- * The softmax is computed stably (the row's maximum is subtracted first). Without a sink the
- * exp(sink_h) terms are absent; with one the weights sum to less than 1 (attention sinks: Xiao et
- * al., 2023; a learned logit per head as in the gpt-oss models: OpenAI, 2025). A sink is used as
- * given: not scaled, capped or biased. The log-sum-exp is what joins partial results over disjoint
- * sets of keys (Milakov and Gimelshein, 2018; Dao et al., 2022).
+ *     weight_j = exp(s_j) / (sum_j exp(s_j) + exp(sink_h))
+ *     output   = sum_j weight_j * v_j
+ *     lse      = log(sum_j exp(s_j) + exp(sink_h))
+ *
+ * The logarithm is the natural one. The softmax is computed stably (the row's maximum is subtracted
+ * first). Without a sink the exp(sink_h) terms are absent; with one the weights sum to less than 1
+ * (attention sinks: Xiao et al., 2023; a learned logit per head as in the gpt-oss models: OpenAI,
+ * 2025). A sink is used as given: not scaled, capped or biased. The log-sum-exp is what joins
+ * partial results over disjoint sets of keys (Milakov and Gimelshein, 2018; Dao et al., 2022).
  *
  * TYPES. Query, key, value and output are all f64, or each of them is f32, bf16 or f16, in any
  * mixture: a cache of K and V in 16 bits beside queries in f32, or an output in f32 of 16-bit
@@ -78,7 +81,7 @@
  * 16 bits of memory in the machine's byte order, aligned to 2 bytes, of whatever C type. (16-bit
  * and mixed types: since 0.3.)
  *
- * ALLOWED KEYS of a row are those that every one of these allows, in any combination:
+ * ALLOWED KEYS. Those of a row are what every one of these allows, in any combination:
  *
  *   causal       j <= p
  *   window       p - window_left <= j <= p + window_right; the sums do not wrap; -1 is unbounded
@@ -95,18 +98,18 @@
  *
  * Causal with 2 queries and 5 keys (x: allowed):
  *
- *     top-left      x . . . .        bottom-right   x x x x .        offset 1      x x . . .
- *                   x x . . .                       x x x x x                      x x x . .
+ *     top-left  x . . . .    bottom-right  x x x x .    offset 1  x x . . .
+ *               x x . . .                  x x x x x              x x x . .
  *
  * With 5 queries and 2 keys, bottom-right has offset -3: the first three rows have no allowed key.
  * Top-left and offset ignore the lengths. The choice has no default where it matters: with causal,
  * window or ALiBi, alignment must be set unless query_len = key_len and no length is declared.
  *
- * DROPOUT (Srivastava et al., 2014; since 0.4). With SDPA_DROPOUT a weight is dropped with probability
- * r = dropout: the output is the sum of z_ij weight_j v_j, z_ij being 1 / (1 - r) or, where the weight
- * is dropped, 0, and SDPA_WEIGHTS gives z_ij weight_j. The log-sum-exp and the softmax's sum are those
- * before dropout. A dropped key is still an allowed one: a NaN or infinity in its v reaches the
- * output as 0 * v.
+ * DROPOUT. With SDPA_DROPOUT (Srivastava et al., 2014; since 0.4) a weight is dropped with
+ * probability r = dropout: the output is the sum of z_ij weight_j v_j, z_ij being 1 / (1 - r) or,
+ * where the weight is dropped, 0, and SDPA_WEIGHTS gives z_ij weight_j. The log-sum-exp and the
+ * softmax's sum are those before dropout. A dropped key is still an allowed one: a NaN or infinity
+ * in its v reaches the output as 0 * v.
  *
  * What is dropped is a function of args.dropout_seed, args.dropout_offset and the absolute indices
  * of batch entry, query head, query and key: this call's, counted from 0, plus args.dropout_batch,
@@ -115,23 +118,26 @@
  * the keys, rows, heads or batch draws what the whole would. (Joining parts over keys with
  * sdpa_merge() needs no more than that.) Another offset is another mask: count it up each step.
  * Each draw is a word of Philox4x32-10 (Salmon et al., 2011), reached by a chain of blocks. Let
- * philox(k0, k1; c0, c1, c2, c3) be its four words for a key and a counter, lo and hi the halves of a
- * 64-bit number:
+ * philox(k0, k1; c0, c1, c2, c3) be its four words for a key and a counter, lo and hi the halves of
+ * a 64-bit number:
  *
  *     s = (lo(seed), hi(seed), 0, 0)
  *     for x in offset, batch, head, query, floor(key / 4):
  *       s = philox(s[0], s[1]; lo(x), hi(x), s[2], s[3])
- *     the weight is kept if s[key mod 4] >= floor(r * 2^32), r as a double
+ *     the weight is kept if s[key mod 4] >= floor(r * 2^32)
  *
- * A ROW WITHOUT AN ALLOWED KEY gives output 0, weights 0 and lse -inf (the sink's logit, if there
- * is one); never NaN. A row whose allowed scores are all -inf is such a row, whatever V holds.
+ * with r as a double.
+ *
+ * ROWS WITHOUT AN ALLOWED KEY. They give output 0, weights 0 and lse -inf (the sink's logit, if
+ * there is one); never NaN. A row whose allowed scores are all -inf is such a row, whatever V
+ * holds.
  *
  * WHAT IS NOT READ. NaN or infinity in K, V, bias or mask at a key that a row excludes changes no
  * bit of that row. K, V, bias and mask at keys from L_k on, and Q, bias and mask in rows from L_q
  * on, are never read: that memory may be uninitialised. A Q, K or V that belongs to no allowed pair
  * may or may not be read.
  *
- * NAN AND INFINITY at allowed keys. A NaN score, or a +inf score after the bias, makes the row's
+ * NAN AND INFINITY. At an allowed key, a NaN score, or a +inf score after the bias, makes the row's
  * output, its allowed weights and its lse NaN, and no other row's. A NaN or +inf sink does so to
  * every row of its head that has an allowed key; a -inf sink is no sink. A NaN in column d of v_j
  * gives NaN in column d of the rows that allow j and touches nothing else; an infinity there gives
@@ -150,8 +156,8 @@
  * That rounding adds half the distance of two neighbours of its type. Before it, the error of an
  * output element is at most
  *
- *     4 * eps * (L + max_j(|scale| sum_d |q_d k_d| + |slope (p - j)| + |bias_j|))
- *       * sum_j weight_j |v_jd|   +   tiny * sum_j |v_jd|
+ *     4 * eps * (L + A) * sum_j weight_j |v_jd| + tiny * sum_j |v_jd|
+ *     A = max_j(|scale| sum_d |q_d k_d| + |slope (p - j)| + |bias_j|)
  *
  * where j runs over the allowed keys, eps is the unit roundoff of the compute type, tiny its
  * smallest normal number, and L the longest chain of additions: on engine tiled the larger of d_k
@@ -161,15 +167,16 @@
  * 0.
  *
  * On engine tiled with SDPA_ISA_AMX the products may run in the CPU's matrix unit: each f32 as the
- * exact sum of three bf16 parts, an f16 of two, a bf16 as it is. That keeps the bound above. Where V
- * and the output both have 16 bits, weights are then rounded before they meet V, to bf16 if both
+ * exact sum of three bf16 parts, an f16 of two, a bf16 as it is. That keeps the bound above. Where
+ * V and the output both have 16 bits, weights are then rounded before they meet V, to bf16 if both
  * are bf16, else to f16 or better: that adds eps_w * sum_j weight_j |v_jd|, eps_w 2^-8 or 2^-11.
  * SDPA_PRECISION_FMA does neither. SDPA_PRECISION_REDUCED takes two parts of each f32, whose
- * products are off by at most 2^-15 of their magnitudes, and adds with A for the maximum in the
- * formula
+ * products are off by at most 2^-15 of their magnitudes, and adds, with A as above,
  *
- *     output 4 * 2^-16 * (1 + A) * sum_j weight_j |v_jd|;  lse 4 * 2^-16 * A;
- *     weights 4 * 2^-16 * A * weight;  scores 2^-15 |scale| sum_d |q_d k_d|
+ *     to the output    4 * 2^-16 * (1 + A) * sum_j weight_j |v_jd|
+ *     to lse           4 * 2^-16 * A
+ *     to a weight      4 * 2^-16 * A * weight
+ *     to a score       2^-15 |scale| sum_d |q_d k_d|
  *
  * THE FLOATING-POINT ENVIRONMENT. Every call computes rounding to nearest, with subnormals and with
  * traps masked, and leaves the caller's rounding mode, flush-to-zero settings, traps and exception
@@ -193,13 +200,22 @@
  * BLAS from the calling thread only and starts no thread of its own; how many threads the BLAS uses
  * is the BLAS's own setting (OPENBLAS_NUM_THREADS), which the library never changes.
  *
- * THE MATRIX UNIT. Linux lends AMX's tile registers to processes that ask. The library asks once, in
- * the first call that arrives at SDPA_ISA_AMX (a plan, a one-shot call, the softmax functions,
+ * THE MATRIX UNIT. Linux lends AMX's tile registers to processes that ask. The library asks once,
+ * in the first call that arrives at SDPA_ISA_AMX (a plan, a one-shot call, the softmax functions,
  * sdpa_build_info()), never when it is loaded; if Linux refuses, SDPA_ISA_AVX512 is used. The
  * permission is the process's, with its later threads and children, for good; its one effect
  * outside the library is that signals to a thread that uses tiles need up to 9 KiB more of stack.
  * Tasks leave the registers released. A ceiling below SDPA_ISA_AMX, in the options or by
  * SDPA_MAX_ISA, keeps the library from asking.
+ *
+ * ENVIRONMENT. Two variables are read once, at the first call, and never in a set-user-ID program:
+ *
+ *   SDPA_NUM_THREADS   what 0 in options.threads means, a number from 1; else the first number of
+ *                      OMP_NUM_THREADS counts, else the CPUs that the process may use
+ *   SDPA_MAX_ISA       a ceiling of the instruction set beside options.isa, whichever is lower:
+ *                      generic, avx2, avx512, amx, neon
+ *
+ * sdpa_build_info() says which of them are set but not understood.
  *
  * NOT PROMISED. An output or gradient that overlaps an input or another output, or itself by its
  * strides, is undefined behaviour, as is a buffer shorter than the sizes and strides reach. Calling
@@ -209,11 +225,11 @@
  * BLAS. Linux is supported; macOS and Windows are not claimed.
  *
  * WHAT 0.4 DOES NOT SERVE. A legal request that this version or build cannot serve gets
- * SDPA_ERROR_UNSUPPORTED, never another computation in its place: other mixtures of types than TYPES
- * has, sdpa_merge() of outputs in 16 bits, on engine blas sizes beyond the BLAS's integer, and
- * engine blas in a library that was built without a BLAS or meets one of 64-bit integers.
+ * SDPA_ERROR_UNSUPPORTED, never another computation in its place: other mixtures of types than
+ * under TYPES, sdpa_merge() of outputs in 16 bits, on engine blas sizes beyond the BLAS's integer,
+ * and engine blas in a library that was built without a BLAS or meets one of 64-bit integers.
  *
- * Everything in this header is since 0.1 but for what says otherwise.
+ * HISTORY. Everything in this header is since 0.1 but for what says otherwise.
  */
 #ifndef SDPA_SDPA_H
 #define SDPA_SDPA_H
@@ -269,10 +285,10 @@ SDPA_API const char *sdpa_status_string(sdpa_status status);
 /* Element types, see TYPES. 0 in a type field means "the same as", see sdpa_problem. */
 enum { SDPA_F64 = 1, SDPA_F32 = 2, SDPA_BF16 = 3, SDPA_F16 = 4 };
 
-/* Contiguous layouts, [batch][head][row][col] and [batch][row][head][col]. */
+/* Layouts, contiguous: [batch][head][row][col] and [batch][row][head][col]. */
 enum { SDPA_LAYOUT_BHSD = 1, SDPA_LAYOUT_BSHD = 2 };
 
-/* See ALIGNMENT above. */
+/* Alignments, see ALIGNMENT. */
 enum {
   SDPA_ALIGN_NONE = 0,
   SDPA_ALIGN_TOP_LEFT = 1,
@@ -280,13 +296,13 @@ enum {
   SDPA_ALIGN_OFFSET = 3
 };
 
-/* Which scores SDPA_SCORES writes. After SCALED and SOFTCAPPED each position with i < L_q and j
- * < L_k holds its own score, whether the row allows it or not. After BIASED (ALiBi and bias
- * added) every excluded position holds -inf. Padding holds -inf in all three. A stage whose
- * feature is off equals the stage before it. */
+/* Stages: which scores SDPA_SCORES writes. After SCALED and SOFTCAPPED each position with i < L_q
+ * and j < L_k holds its own score, whether the row allows it or not. After BIASED (ALiBi and bias
+ * added) every excluded position holds -inf. Padding holds -inf in all three. A stage whose feature
+ * is off equals the stage before it. */
 enum { SDPA_STAGE_SCALED = 1, SDPA_STAGE_SOFTCAPPED = 2, SDPA_STAGE_BIASED = 3 };
 
-/* Algorithms; both serve every option.
+/* Engines: the algorithms; both serve every option.
  *
  *   TILED  streaming softmax over tiles of keys with the library's own kernels, on several
  *          threads: memory does not grow with query_len * key_len. Since 0.2.
@@ -294,14 +310,14 @@ enum { SDPA_STAGE_SCALED = 1, SDPA_STAGE_SOFTCAPPED = 2, SDPA_STAGE_BIASED = 3 }
  *          the weighted sum by the BLAS.
  *   AUTO   BLAS where weights or scores are asked for (the whole matrix is written anyway) or where
  *          the library has no SIMD kernels for the CPU or the ISA ceiling; else TILED. What one of
- *          them cannot serve goes to the other. Never by a number of threads. In 0.1 always BLAS. */
+ *          them cannot serve goes to the other. Never by a number of threads. In 0.1 always BLAS.
+ */
 enum { SDPA_ENGINE_AUTO = 0, SDPA_ENGINE_BLAS = 1, SDPA_ENGINE_TILED = 2 };
 
 /* Instruction sets: a ceiling for the library's own kernels, not a demand. The best set that CPU
  * and operating system offer at or below it is used. It does not bind the BLAS. A set of another
- * architecture than the library's is SDPA_ERROR_UNSUPPORTED. The environment variable
- * SDPA_MAX_ISA (generic, avx2, avx512, amx, neon) is a second ceiling, read once, at the first
- * call; the lower of the two counts. */
+ * architecture than the library's is SDPA_ERROR_UNSUPPORTED. The environment variable SDPA_MAX_ISA
+ * is a second ceiling: see ENVIRONMENT. */
 enum {
   SDPA_ISA_AUTO = 0,
   SDPA_ISA_GENERIC = 1,
@@ -311,14 +327,14 @@ enum {
   SDPA_ISA_NEON = 120
 };
 
-/* FULL keeps the accuracy of the data's type by whatever unit is fastest. FMA uses the
- * multiply-add arithmetic of the compute type only. REDUCED allows products of f32 of about 16 bits;
- * where that would not be faster it is FULL, and sdpa_plan_query() says so: everywhere but on
+/* Precisions: FULL keeps the accuracy of the data's type by whatever unit is fastest. FMA uses the
+ * multiply-add arithmetic of the compute type only. REDUCED allows products of f32 of about 16
+ * bits; where that would not be faster it is FULL, and sdpa_plan_query() says so: everywhere but on
  * engine tiled with SDPA_ISA_AMX, and there for f64, for data that are all of 16 bits, for few
  * queries and for small dimensions. See ACCURACY. */
 enum { SDPA_PRECISION_FULL = 0, SDPA_PRECISION_FMA = 1, SDPA_PRECISION_REDUCED = 2 };
 
-/* sdpa_problem.features: what takes part. Each bit of a tensor declares it: with the bit the
+/* Features, in sdpa_problem: what takes part. Each bit of a tensor declares it: with the bit the
  * pointer in sdpa_args is required, without the bit it must be NULL. Unknown bits are
  * SDPA_ERROR_VALUE. */
 enum {
@@ -342,19 +358,21 @@ enum {
 
 /* ---- STRUCTS WITH A SIZE ----------------------------------------------------------------- */
 
-/* sdpa_problem, sdpa_options, sdpa_args and sdpa_grads begin with `size`, sizeof the struct as the caller
- * was compiled. Fill them with their init function, or with zeros and then the size. Later
+/* sdpa_problem, sdpa_options, sdpa_args and sdpa_grads begin with `size`, sizeof the struct as the
+ * caller was compiled. Fill them with their init function, or with zeros and then the size. Later
  * versions only append fields; 0 in a new field keeps the old behaviour. So programs and
- * libraries of different versions work together:
+ * libraries of different versions work together. A size is
  *
- *   size below that of 0.1                   SDPA_ERROR_STRUCT_SIZE (sdpa_grads: of 0.4)
- *   size between 0.1's and the library's     the missing fields count as 0
- *   size above the library's                 accepted if every byte beyond the library's own is 0,
- *                                            otherwise SDPA_ERROR_STRUCT_SIZE: nothing is ignored
+ *   below that of 0.1                 SDPA_ERROR_STRUCT_SIZE (sdpa_grads: of 0.4)
+ *   between 0.1's and the library's   the missing fields count as 0
+ *   above the library's               accepted if every byte beyond the library's own is 0,
+ *                                     otherwise SDPA_ERROR_STRUCT_SIZE: nothing is ignored
  *
  * In all fields 0 is the documented default or illegal. A number that belongs to a feature which
  * is not declared must be 0, else SDPA_ERROR_VALUE. reserved... fields must be 0, else
  * SDPA_ERROR_VALUE. */
+
+/* ---- PROBLEM: WHAT IS ASKED -------------------------------------------------------------- */
 
 /* Distances in elements from one batch entry, head, row, column to the next. Each is free: a
  * negative one walks backwards, 0 repeats an input (broadcast), a column stride other than 1 is
@@ -365,10 +383,11 @@ typedef struct sdpa_strides {
   int64_t batch, head, row, col;
 } sdpa_strides;
 
-/* ---- PROBLEM: WHAT IS ASKED -------------------------------------------------------------- */
-
+/* What is computed. Strides have no default: sdpa_problem_layout() or the caller fills them. Those
+ * of a tensor that is not declared are ignored. An output's stride must not be 0 along a dimension
+ * longer than 1. */
 typedef struct sdpa_problem {
-  uint32_t size;
+  uint32_t size;        /* see STRUCTS WITH A SIZE */
   uint32_t features;    /* SDPA_CAUSAL and so on, or-ed */
   uint32_t query_type;  /* SDPA_F64 ...; required. What goes with what: TYPES */
   uint32_t key_type;    /* 0: query_type */
@@ -377,15 +396,15 @@ typedef struct sdpa_problem {
   uint32_t bias_type;   /* 0: query_type; else that or the compute type */
   uint32_t alignment;   /* SDPA_ALIGN_..., see ALIGNMENT; allowed where nothing needs it */
   uint32_t score_stage; /* SDPA_STAGE_...; required with SDPA_SCORES, else 0 */
-  uint32_t reserved0;
-  int64_t batch;       /* this and the sizes below are >= 0, else SDPA_ERROR_SHAPE */
-  int64_t query_heads; /* heads of Q and of the outputs */
-  int64_t kv_heads;    /* heads of K and V; must divide query_heads. Query head h reads
+  uint32_t reserved0;   /* 0 */
+  int64_t batch;        /* this and the sizes below are >= 0, else SDPA_ERROR_SHAPE */
+  int64_t query_heads;  /* heads of Q and of the outputs */
+  int64_t kv_heads;     /* heads of K and V; must divide query_heads. Query head h reads
                           kv head h / (query_heads / kv_heads): grouped or multi-query attention */
-  int64_t query_len;   /* rows of Q and of the outputs, n_q */
-  int64_t key_len;     /* rows of K and V, n_k: their capacity when key_lens are given */
-  int64_t key_dim;     /* columns of Q and K, d_k */
-  int64_t value_dim;   /* columns of V and of the output, d_v */
+  int64_t query_len;    /* rows of Q and of the outputs, n_q */
+  int64_t key_len;      /* rows of K and V, n_k: their capacity when key_lens are given */
+  int64_t key_dim;      /* columns of Q and K, d_k */
+  int64_t value_dim;    /* columns of V and of the output, d_v */
   double scale;        /* with SDPA_SCALE: any finite number, 0 and negative too; else 0. Like every
                           scalar it is judged after conversion to the compute type: 1e300 is not
                           finite in f32 */
@@ -408,9 +427,6 @@ typedef struct sdpa_problem {
   sdpa_strides grad_output; /* likewise, an input: shape of output */
   sdpa_strides grad_bias;   /* likewise: shape of bias; see sdpa_backward() */
 } sdpa_problem;
-/* Strides have no default: sdpa_problem_layout() or the caller fills them. Those of a tensor
- * that is not declared are ignored. An output's stride must not be 0 along a dimension longer
- * than 1. */
 
 /* Sets `size` bytes of *problem to 0 and its size field to `size`; pass sizeof *problem.
  * SDPA_ERROR_NULL; SDPA_ERROR_STRUCT_SIZE (size below 0.1's or above UINT32_MAX; nothing
@@ -418,12 +434,12 @@ typedef struct sdpa_problem {
 SDPA_API sdpa_status sdpa_problem_init(sdpa_problem *problem, size_t size);
 
 /* Fills all strides from the sizes for contiguous tensors. `layout` is that of query, key, value
- * and output; mask, bias, weights and scores become [batch][query_heads][query_len][key_len],
- * lse [batch][query_heads][query_len]; grad_... become those of their tensors, as far as size holds
- * them. Set the sizes first. SDPA_ERROR_NULL;
- * SDPA_ERROR_STRUCT_SIZE; SDPA_ERROR_VALUE (unknown layout); SDPA_ERROR_SHAPE (a negative size);
- * SDPA_ERROR_OVERFLOW (a stride does not fit; for mask, bias, weights and scores only if the
- * features declare one of them). No stride is changed on an error. */
+ * and output; mask, bias, weights and scores become [batch][query_heads][query_len][key_len], lse
+ * [batch][query_heads][query_len]; grad_... become those of their tensors, as far as size holds
+ * them. Set the sizes first. SDPA_ERROR_NULL; SDPA_ERROR_STRUCT_SIZE; SDPA_ERROR_VALUE (unknown
+ * layout); SDPA_ERROR_SHAPE (a negative size); SDPA_ERROR_OVERFLOW (a stride does not fit; for
+ * mask, bias, weights and scores only if the features declare one of them). No stride is changed on
+ * an error. */
 SDPA_API sdpa_status sdpa_problem_layout(sdpa_problem *problem, uint32_t layout);
 
 /* Strides of a contiguous mask or bias of smaller shape: `shape` has `rank` (0 to 4) sizes that
@@ -451,14 +467,15 @@ typedef void (*sdpa_free)(void *ctx, void *block, size_t bytes);
 
 /* All zero is the default; a NULL sdpa_options pointer means the same. */
 typedef struct sdpa_options {
-  uint32_t size;
+  uint32_t size;      /* see STRUCTS WITH A SIZE */
   uint32_t engine;    /* SDPA_ENGINE_... */
   uint32_t isa;       /* SDPA_ISA_...: the highest to use */
   uint32_t precision; /* SDPA_PRECISION_... */
-  int32_t threads;    /* most threads that the library may use, the caller's included; 0: default;
-                         1: no other; negative: SDPA_ERROR_VALUE; above 256: 256. Engine blas has
-                         no threads of its own: there the BLAS's setting governs, not this */
-  uint32_t reserved0;
+  int32_t threads;    /* most threads that the library may use, the caller's included; 0: see
+                         ENVIRONMENT; 1: no other; negative: SDPA_ERROR_VALUE; above 256: 256.
+                         Engine blas has no threads of its own: there the BLAS's setting
+                         governs, not this */
+  uint32_t reserved0; /* 0 */
   sdpa_parallel_for parallel_for; /* NULL: the library's pool. Not called by engine blas */
   void *parallel_ctx;             /* passed to parallel_for */
   sdpa_alloc alloc;               /* NULL: the C library's. For the plan and workspaces not given */
@@ -475,13 +492,13 @@ SDPA_API sdpa_status sdpa_options_init(sdpa_options *options, size_t size);
  * its element. "Compute type" is double for SDPA_F64 data, else float. Outputs are written
  * whole: also rows without an allowed key, padding rows, and masked positions. */
 typedef struct sdpa_args {
-  uint32_t size;
-  uint32_t reserved0;
-  const void *query, *key, *value;
-  void *output;              /* with SDPA_NO_OUTPUT NULL, and value may be NULL */
-  const uint8_t *mask;       /* non-zero byte: attend */
-  const void *bias;          /* added to the scores; bias_type. -inf excludes */
-  const void *alibi_slopes;  /* [query_heads], contiguous, compute type; each finite */
+  uint32_t size;                   /* see STRUCTS WITH A SIZE */
+  uint32_t reserved0;              /* 0 */
+  const void *query, *key, *value; /* required, unless empty */
+  void *output;                    /* likewise; with SDPA_NO_OUTPUT NULL, and value may be NULL */
+  const uint8_t *mask;             /* non-zero byte: attend */
+  const void *bias;                /* added to the scores; bias_type. -inf excludes */
+  const void *alibi_slopes;        /* [query_heads], contiguous, compute type; each finite */
   const void *sinks;         /* [query_heads], contiguous, compute type; -inf: none for that head */
   const int64_t *key_lens;   /* [batch], each 0 to key_len: keys from there on are padding. Time and
                                 reads follow these, not the capacity */
@@ -491,8 +508,9 @@ typedef struct sdpa_args {
   void *lse;                 /* output, compute type */
   /* Since 0.4, with SDPA_DROPOUT, else 0: */
   uint64_t dropout_seed, dropout_offset; /* any numbers */
-  int64_t dropout_batch, dropout_head; /* from 0: what this call's first batch entry, query head, */
-  int64_t dropout_query, dropout_key;  /* query and key are in the whole that it is a part of */
+  int64_t dropout_batch, dropout_head, dropout_query,
+      dropout_key; /* from 0: what this call's first batch entry, query head, query and key are in
+                      the whole that it is a part of */
 } sdpa_args;
 
 /* As sdpa_problem_init(). */
@@ -501,7 +519,8 @@ SDPA_API sdpa_status sdpa_args_init(sdpa_args *args, size_t size);
 /* ---- ONE CALL ---------------------------------------------------------------------------- */
 
 /* Computes `problem` on `args`: sdpa_plan_create(), sdpa_execute() without a workspace and
- * sdpa_plan_destroy() in one, with the statuses of the first two. `options` may be NULL. */
+ * sdpa_plan_destroy() in one. `options` may be NULL. Statuses: those of sdpa_plan_create() and
+ * sdpa_execute(). */
 SDPA_API sdpa_status sdpa_attention(const sdpa_problem *problem, const sdpa_options *options,
                                     const sdpa_args *args);
 
@@ -525,7 +544,8 @@ SDPA_API sdpa_status sdpa_attention_f64(int64_t n_q, int64_t n_k, int64_t d_k, i
  *     size_t bytes, alignment;
  *     if (sdpa_plan_create(&problem, NULL, &plan) != SDPA_OK) ...
  *     sdpa_plan_workspace(plan, &bytes, &alignment);
- *     void *workspace = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+ *     size_t whole = (bytes + alignment - 1) / alignment * alignment;
+ *     void *workspace = aligned_alloc(alignment, whole);
  *     for each input: sdpa_execute(plan, &args, workspace, bytes);
  *     free(workspace);
  *     sdpa_plan_destroy(plan);
@@ -555,11 +575,11 @@ SDPA_API sdpa_status sdpa_plan_workspace(const sdpa_plan *plan, size_t *bytes, s
  * SDPA_ERROR_NULL (plan, args, a required or declared pointer); SDPA_ERROR_STRUCT_SIZE;
  * SDPA_ERROR_UNDECLARED; SDPA_ERROR_VALUE (a length out of range, a slope that is not finite,
  * a dropout_... number, reserved0); SDPA_ERROR_ALIGNMENT; SDPA_ERROR_WORKSPACE; SDPA_ERROR_MEMORY;
- * SDPA_ERROR_UNSUPPORTED (a plan of sdpa_plan_create_backward()). */
+ * SDPA_ERROR_CALLBACK; SDPA_ERROR_UNSUPPORTED (a plan of sdpa_plan_create_backward()). */
 SDPA_API sdpa_status sdpa_execute(const sdpa_plan *plan, const sdpa_args *args, void *workspace,
                                   size_t bytes);
 
-/* What will run, for programs. */
+/* What a plan will run, for programs. */
 typedef struct sdpa_plan_info {
   uint32_t size;      /* set by the caller: sizeof(sdpa_plan_info) */
   uint32_t engine;    /* the SDPA_ENGINE_... chosen, never AUTO */
@@ -569,23 +589,25 @@ typedef struct sdpa_plan_info {
   int32_t key_splits; /* parts a row's keys are cut into; depends on the problem only */
   int64_t flops;      /* of the two products: 2 * pairs * (key_dim + value_dim), without value_dim
                          where there is no output; backward of five products, 2 * pairs *
-                         (3 * key_dim + 2 * value_dim). pairs: what causal and window leave of batch *
-                         query_heads * query_len * key_len; lengths, mask, bias and offsets per
-                         batch entry, which only the args tell, exclude none. INT64_MAX where it
-                         is larger */
+                         (3 * key_dim + 2 * value_dim). pairs: what causal and window leave of
+                         batch * query_heads * query_len * key_len; lengths, mask, bias and offsets
+                         per batch entry, which only the args tell, exclude none. INT64_MAX where
+                         it is larger */
   int64_t bytes;      /* every element of every tensor that is read or written, once: whole
                          shapes, also with lengths; a dimension along which an input has stride 0
                          counts as 1; backward with all gradients and dlse. INT64_MAX likewise */
 } sdpa_plan_info;
 
-/* Fills *info. This struct goes the other way: the caller sets info->size (init it with zeros)
- * and the library writes the smaller of that and its own size, keeping info->size.
+/* Fills *info with what the plan will run. This struct goes the other way than those that begin
+ * with a size and are read: the caller sets info->size (init the rest with zeros) and the library
+ * writes the smaller of that and its own size, keeping info->size.
  * SDPA_ERROR_NULL; SDPA_ERROR_STRUCT_SIZE (size below 0.1's; nothing written). */
 SDPA_API sdpa_status sdpa_plan_query(const sdpa_plan *plan, sdpa_plan_info *info);
 
-/* The same for people, one line without a newline; its wording may change. As snprintf: writes
- * at most text_bytes with the terminating zero and returns the full length without it; text may
- * be NULL if text_bytes is 0. A NULL plan gives an empty text and 0. */
+/* Writes for people what the plan will run, one line without a newline; its wording may change.
+ * As with snprintf() at most text_bytes are written, the terminating zero included; text may be
+ * NULL if text_bytes is 0. A NULL plan gives an empty text. Returns the text's full length without
+ * its zero. */
 SDPA_API size_t sdpa_plan_describe(const sdpa_plan *plan, char *text, size_t text_bytes);
 
 /* ---- EXPLANATIONS ------------------------------------------------------------------------ */
@@ -594,8 +616,8 @@ SDPA_API size_t sdpa_plan_describe(const sdpa_plan *plan, char *text, size_t tex
  * and a sentence about the first fault found: which field, its value, what was expected, such as
  * "window_left is -2; expected -1 (unbounded) or a number from 0". Empty for SDPA_OK. The text
  * is cut to text_bytes and always terminated; text may be NULL, and text_bytes 0: then there is
- * only the status. The wording may change; do not parse it. For sdpa_args_check, workspace and
- * bytes are as for sdpa_execute(). */
+ * only the status. The wording may change; do not parse it. For sdpa_args_check(), workspace and
+ * bytes are as for sdpa_execute(). Statuses: those of sdpa_plan_create() and sdpa_execute(). */
 SDPA_API sdpa_status sdpa_problem_check(const sdpa_problem *problem, const sdpa_options *options,
                                         char *text, size_t text_bytes);
 SDPA_API sdpa_status sdpa_args_check(const sdpa_plan *plan, const sdpa_args *args,
@@ -616,10 +638,10 @@ SDPA_API sdpa_status sdpa_args_check(const sdpa_plan *plan, const sdpa_args *arg
  * A sink belongs to exactly one part. Parts of a causal, windowed or ALiBi problem use
  * SDPA_ALIGN_OFFSET, so that p counts from each part's own first key. `options` may be NULL; of it
  * threads and parallel_for count. output and part_output must not overlap, nor lse and part_lse.
- * Statuses: those of sdpa_plan_create() about the problem and options, SDPA_ERROR_VALUE (SDPA_LSE
- * is not declared, or SDPA_NO_OUTPUT is), SDPA_ERROR_UNSUPPORTED (an output in 16 bits),
- * SDPA_ERROR_NULL (a tensor that is not empty), SDPA_ERROR_ALIGNMENT, SDPA_ERROR_CALLBACK.
- * Allocates nothing. Since 0.2. */
+ * Allocates nothing. Statuses: those of sdpa_plan_create() about the problem and options;
+ * SDPA_ERROR_VALUE (SDPA_LSE is not declared, or SDPA_NO_OUTPUT is); SDPA_ERROR_UNSUPPORTED (an
+ * output in 16 bits); SDPA_ERROR_NULL (a tensor that is not empty); SDPA_ERROR_ALIGNMENT;
+ * SDPA_ERROR_CALLBACK. Since 0.2. */
 SDPA_API sdpa_status sdpa_merge(const sdpa_problem *problem, const sdpa_options *options,
                                 void *output, void *lse, const void *part_output,
                                 const void *part_lse);
@@ -634,29 +656,33 @@ SDPA_API sdpa_status sdpa_merge(const sdpa_problem *problem, const sdpa_options 
  *
  *     dP_ij    = z_ij * (dO_i . v_j)
  *     dS_ij    = p_ij * (dP_ij - dO_i . O_i + dlse_i)
- *     dU_ij    = dS_ij * (1 - tanh^2(s_ij / softcap)), or dS_ij without softcap
+ *     dU_ij    = dS_ij * (1 - tanh^2(s_ij / softcap))
  *     dQ_i     = scale * sum_j dU_ij k_j
- *     dK_j     = scale * sum_i dU_ij q_i, over the query heads of the group, too
- *     dV_j     = sum_i z_ij p_ij dO_i, likewise
- *     dbias    = dS, summed over each dimension along which the bias has stride 0
- *     dslope_h = -sum_ij dS_ij |p - j|, over the batch, too
- *     dsink_h  = sum_i exp(sink_h - lse_i) * (dlse_i - dO_i . O_i), likewise
+ *     dK_j     = scale * sum_i dU_ij q_i
+ *     dV_j     = sum_i z_ij p_ij dO_i
+ *     dbias    = dS
+ *     dslope_h = -sum_ij dS_ij |p - j|
+ *     dsink_h  = sum_i exp(sink_h - lse_i) * (dlse_i - dO_i . O_i)
+ *
+ * Without softcap dU is dS. dK and dV are summed over the query heads of the group, too, dslope and
+ * dsink over the batch, dbias over each dimension along which the bias has stride 0.
  *
  * A gradient that is asked for is overwritten whole: exactly 0 at keys that no row allows, in
  * padding, and in rows without an allowed key, whose dlse counts nothing. K and V at keys from L_k
  * on, and Q, dO, output and lse in rows from L_q on, are not read. What an excluded pair holds
  * changes nothing; a NaN at an allowed one makes NaN of what the formulas let it reach: the dQ of
- * its row, the dK and dV of the keys that row allows, and the sums they belong to. dK and dV of a K or
- * V that repeats by stride 0 are written for every head and row, not summed.
+ * its row, the dK and dV of the keys that row allows, and the sums they belong to. dK and dV of a K
+ * or V that repeats by stride 0 are written for every head and row, not summed.
  *
- * dO_i . O_i stands for sum_j p_ij dP_ij, which it equals but for O's rounding. Where the output has
- * 16 bits, engine tiled forms that sum itself; engine blas takes the rounded O.
+ * dO_i . O_i stands for sum_j p_ij dP_ij, which it equals but for O's rounding. Where the output
+ * has 16 bits, engine tiled forms that sum itself; engine blas takes the rounded O.
  *
  * Every sum has one order, by the problem alone: on engine tiled the number of threads changes no
  * bit of any gradient, on engine blas that holds for a fixed number of BLAS threads.
  *
  *     sdpa_plan *plan;
- *     if (sdpa_plan_create_backward(&problem, NULL, &plan) != SDPA_OK) ...
+ *     status = sdpa_plan_create_backward(&problem, NULL, &plan);
+ *     if (status != SDPA_OK) ...
  *     args.output = NULL, args.lse = NULL;
  *     sdpa_grads g;
  *     sdpa_grads_init(&g, sizeof g);
@@ -666,38 +692,39 @@ SDPA_API sdpa_status sdpa_merge(const sdpa_problem *problem, const sdpa_options 
  *
  * In sdpa_grads NULL means not given, or not wanted. Since 0.4. */
 typedef struct sdpa_grads {
-  uint32_t size; /* see STRUCTS WITH A SIZE; first size: that of 0.4 */
-  uint32_t reserved0;
-  const void *output;      /* of the forward pass, with problem.output's strides */
-  const void *lse;         /* of the forward pass, with problem.lse's strides; compute type */
-  const void *grad_output; /* dO, output_type; problem.grad_output's strides */
-  const void *grad_lse;    /* dlse, compute type, problem.lse's strides; NULL: 0 */
-  void *grad_query;        /* outputs from here on, each of its input's type */
-  void *grad_key, *grad_value;
-  void *grad_bias;         /* only with SDPA_BIAS. In the shape of the bias: its stride along a
+  uint32_t size;               /* see STRUCTS WITH A SIZE; first size: that of 0.4 */
+  uint32_t reserved0;          /* 0 */
+  const void *output;          /* of the forward pass, with problem.output's strides */
+  const void *lse;             /* of the forward pass, with problem.lse's strides; compute type */
+  const void *grad_output;     /* dO, output_type; problem.grad_output's strides */
+  const void *grad_lse;        /* dlse, compute type, problem.lse's strides; NULL: 0 */
+  void *grad_query;            /* an output as all below, each of its input's type */
+  void *grad_key, *grad_value; /* likewise */
+  void *grad_bias;             /* only with SDPA_BIAS. In the shape of the bias: its stride along a
                                dimension in which the bias has stride 0 is not used */
-  void *grad_sinks;        /* only with SDPA_SINKS: [query_heads], contiguous, compute type */
-  void *grad_alibi_slopes; /* only with SDPA_ALIBI: likewise */
+  void *grad_sinks;            /* only with SDPA_SINKS: [query_heads], contiguous, compute type */
+  void *grad_alibi_slopes;     /* only with SDPA_ALIBI: likewise */
 } sdpa_grads;
 
 /* As sdpa_problem_init(). Since 0.4. */
 SDPA_API sdpa_status sdpa_grads_init(sdpa_grads *grads, size_t size);
 
-/* As sdpa_plan_create(), for sdpa_backward(), and for sdpa_plan_workspace(), sdpa_plan_query(),
- * sdpa_plan_describe() and sdpa_plan_destroy(). The same problem may serve both passes: its
- * SDPA_WEIGHTS, SDPA_LSE, SDPA_SCORES and SDPA_NO_OUTPUT are ignored here. The strides of output, lse,
- * grad_output, grad_query, grad_key, grad_value and, with SDPA_BIAS, grad_bias are needed, also for a
- * gradient that is not going to be asked for; those of the outputs among them must not be 0 along a
- * dimension longer than 1 (SDPA_ERROR_STRIDE). The workspace is enough for all gradients. Engine blas
- * needs rows of scores twice, K, V and their gradients of one head in the compute type, and, for a
- * 16-bit bias that repeats over batch entries, heads or rows, its gradient in f32. Since 0.4. */
+/* As sdpa_plan_create(), but for sdpa_backward(); the plan is one for sdpa_plan_workspace(),
+ * sdpa_plan_query(), sdpa_plan_describe() and sdpa_plan_destroy(). The same problem may serve both
+ * passes: its SDPA_WEIGHTS, SDPA_LSE, SDPA_SCORES and SDPA_NO_OUTPUT are ignored here. The strides
+ * of output, lse, grad_output, grad_query, grad_key, grad_value and, with SDPA_BIAS, grad_bias are
+ * needed, also for a gradient that is not going to be asked for; those of the outputs among them
+ * must not be 0 along a dimension longer than 1. The workspace is enough for all gradients. Engine
+ * blas needs rows of scores twice, K, V and their gradients of one head in the compute type, and,
+ * for a 16-bit bias that repeats over batch entries, heads or rows, its gradient in f32. Statuses:
+ * those of sdpa_plan_create(). Since 0.4. */
 SDPA_API sdpa_status sdpa_plan_create_backward(const sdpa_problem *problem,
                                                const sdpa_options *options, sdpa_plan **plan);
 
 /* Runs a plan of sdpa_plan_create_backward(). args are those of the forward pass, with its dropout
  * numbers, but args.output, weights, scores and lse must be NULL. Workspace and bytes are as for
- * sdpa_execute(). Gradients must not overlap each other or anything that is read; query, key, value,
- * output and so on may overlap each other. On an argument error nothing has been written.
+ * sdpa_execute(). Gradients must not overlap each other or anything that is read; query, key,
+ * value, output and so on may overlap each other. On an argument error nothing has been written.
  *
  * SDPA_ERROR_NULL (plan, args, grads; output, lse or grad_output, unless empty; an input of args);
  * SDPA_ERROR_UNSUPPORTED (a plan of sdpa_plan_create(), as sdpa_execute() has it for one of this
@@ -708,7 +735,8 @@ SDPA_API sdpa_status sdpa_backward(const sdpa_plan *plan, const sdpa_args *args,
                                    const sdpa_grads *grads, void *workspace, size_t bytes);
 
 /* The checks of sdpa_plan_create_backward() and of sdpa_backward() with the same status, nothing
- * executed, and a sentence, as sdpa_problem_check() and sdpa_args_check() have it. Since 0.4. */
+ * executed, and a sentence, as sdpa_problem_check() and sdpa_args_check() have it. Statuses: those
+ * of sdpa_plan_create_backward() and sdpa_backward(). Since 0.4. */
 SDPA_API sdpa_status sdpa_problem_check_backward(const sdpa_problem *problem,
                                                  const sdpa_options *options, char *text,
                                                  size_t text_bytes);
@@ -719,16 +747,18 @@ SDPA_API sdpa_status sdpa_backward_check(const sdpa_plan *plan, const sdpa_args 
 /* ---- SOFTMAX TOOLS ----------------------------------------------------------------------- */
 
 /* Row-major matrices; ld is the distance from one row to the next in elements. It is at least
- * the number of columns (SDPA_ERROR_STRIDE), except that one of an input may also be 0: the same
- * row for all; with no or one row it is not used. Nothing allocates. Common statuses:
- * SDPA_ERROR_SHAPE (a negative size), SDPA_ERROR_NULL (unless the matrix is empty),
- * SDPA_ERROR_STRIDE, SDPA_ERROR_ALIGNMENT, SDPA_ERROR_OVERFLOW. */
+ * the number of columns, except that one of an input may also be 0: the same row for all; with no or
+ * one row it is not used. Nothing allocates.
+ *
+ * SDPA_ERROR_SHAPE (a negative size); SDPA_ERROR_NULL (a matrix that is not empty);
+ * SDPA_ERROR_STRIDE (an ld that is too small); SDPA_ERROR_ALIGNMENT (a matrix);
+ * SDPA_ERROR_OVERFLOW. */
 
 /* weights[r][c] = exp(scale * scores[r][c]) / sum of the same over the allowed columns of row r,
  * computed stably. mask: a byte per score, non-zero allows it; NULL allows all (mask_ld is then
  * not used). A column that is not allowed has weight 0 and is not read into the result; a row
  * without an allowed column is 0; NaN and infinity are as in attention. weights may be scores if
- * the lds are equal. SDPA_ERROR_VALUE: scale is not finite. */
+ * the lds are equal. SDPA_ERROR_VALUE (scale is not finite). */
 SDPA_API sdpa_status sdpa_softmax_f32(int64_t rows, int64_t cols, float scale, const float *scores,
                                       int64_t scores_ld, const uint8_t *mask, int64_t mask_ld,
                                       float *weights, int64_t weights_ld);
@@ -755,15 +785,16 @@ SDPA_API sdpa_status sdpa_softmax_backward_f64(int64_t rows, int64_t cols, const
 
 /* ---- WHAT RUNS HERE ---------------------------------------------------------------------- */
 
-/* SDPA_VERSION of the library that is loaded: major * 10000 + minor * 100 + patch. */
+/* Returns SDPA_VERSION of the library that is loaded: major * 10000 + minor * 100 + patch. */
 SDPA_API int32_t sdpa_version(void);
 
-/* The same as static text, such as "0.4.0". */
+/* Returns the version of the library that is loaded as static text, such as "0.4.0". */
 SDPA_API const char *sdpa_version_string(void);
 
-/* Text for bug reports: version, the ISAs that run here, the BLAS and its number of threads,
- * environment variables that are set but ignored. As snprintf: returns the full length, always
- * terminates; text may be NULL if text_bytes is 0. Its wording may change. */
+/* Writes a text for bug reports: version, the ISAs that run here, the BLAS and its number of
+ * threads, environment variables that are set but ignored. Its wording may change. As with
+ * snprintf() at most text_bytes are written, the terminating zero included; text may be NULL if
+ * text_bytes is 0. Returns the text's full length without its zero. */
 SDPA_API size_t sdpa_build_info(char *text, size_t text_bytes);
 
 #ifdef __cplusplus

@@ -78,6 +78,30 @@ shared_only)
     configure_consumer "$SDPA_WORK/wrong" "-DREQUEST=REQUIRED;COMPONENTS;static" -DLINK=sdpa::static \
     -Dsdpa_DIR="$prefix/lib64/cmake/sdpa"
   ;;
+tools)
+  # The programs on the shared library alone: they find it beside them, wherever the tree lies, and with
+  # CMAKE_SKIP_INSTALL_RPATH, which packages for the system's folders set, they have no search path.
+  programs="-DSDPA_BUILD_STATIC=OFF -DSDPA_BUILD_BENCH=ON -DSDPA_BUILD_DOCS=ON"
+  # shellcheck disable=SC2086 # three options
+  run configure_library "$SDPA_SOURCE" "$build" $programs -DCMAKE_INSTALL_LIBDIR=lib64/deep
+  run "$SDPA_CMAKE" --build "$build" --target sdpa_bench sdpa_lesson sdpa_shared
+  for component in runtime tools; do
+    run "$SDPA_CMAKE" --install "$build" --component $component --prefix "$SDPA_WORK/first"
+  done
+  mv "$SDPA_WORK/first" "$prefix"
+  for program in sdpa-bench sdpa-lesson; do
+    needed "$prefix/bin/$program" | grep -qx 'libsdpa\.so\.0' || fail "$program does not use the shared library"
+    run ldd "$prefix/bin/$program"
+    says "libsdpa.so.0 => $prefix/"
+    run "$prefix/bin/$program" --help
+    says "usage: $program"
+  done
+  run "$prefix/bin/sdpa-bench" --accuracy --problem f32:q3:k3:d4
+  # shellcheck disable=SC2086
+  run configure_library "$SDPA_SOURCE" "$build" $programs -DCMAKE_SKIP_INSTALL_RPATH=ON
+  run "$SDPA_CMAKE" --install "$build" --component tools --prefix "$SDPA_WORK/system"
+  if readelf -d "$SDPA_WORK/system/bin/sdpa-bench" | grep -E 'RPATH|RUNPATH' >&2; then fail "a search path is left"; fi
+  ;;
 lto)
   # The library built with link-time optimisation: kernels and CPU detection stay out of it, so that no
   # instruction of a better CPU gets into code that every CPU runs.

@@ -106,7 +106,8 @@ configure_library() {
   library_build=$2
   shift 2
   "$SDPA_CMAKE" -S "$library_source" -B "$library_build" -G "$SDPA_GENERATOR" -DCMAKE_C_COMPILER="$SDPA_CC" \
-    -DCMAKE_BUILD_TYPE=Release -DSDPA_WITH_BLAS="$SDPA_WITH_BLAS" -DSDPA_BUILD_TESTS=OFF -DSDPA_BUILD_BENCH=OFF -DSDPA_BUILD_DOCS=OFF "$@"
+    -DCMAKE_BUILD_TYPE=Release -DSDPA_WITH_BLAS="$SDPA_WITH_BLAS" -DSDPA_BUILD_TESTS=OFF -DSDPA_BUILD_BENCH=OFF -DSDPA_BUILD_DOCS=OFF \
+    -DSDPA_BUILD_MAN=OFF "$@"
 }
 
 # copy_source FOLDER: what the library is built from, without tests and documents.
