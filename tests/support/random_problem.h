@@ -16,6 +16,7 @@
 #ifndef RANDOM_PROBLEM_H
 #define RANDOM_PROBLEM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "problem_string.h"
@@ -37,6 +38,11 @@ void random_problem(uint64_t seed, const struct random_problem_options *options,
  * four has dropout. */
 void random_problem_backward(uint64_t seed, const struct random_problem_options *options,
                              struct problem_spec *spec);
+
+/* A spec of the same kind whose choices are the bytes of a tape, as many as there are, and from the
+ * seed behind its end: what a fuzzer steers. The spec carries the seed. */
+void random_problem_tape(const uint8_t *tape, size_t bytes, uint64_t seed, int backward,
+                         const struct random_problem_options *options, struct problem_spec *spec);
 
 /* A spec that no library need accept: also mixtures with f64, lists, any strides, any numbers. For
  * the round trip of parser and printer. */
