@@ -14,11 +14,7 @@
 #include "problem_data.h"
 #include "problem_string.h"
 
-enum {
-  LONGEST = 2 * PROBLEM_STRING_MAX,
-  MOST_BYTES = 1 << 20, /* of one tensor of a problem that is run */
-  MOST_WORK = 1 << 18   /* and its multiplications */
-};
+enum { LONGEST = 2 * PROBLEM_STRING_MAX };
 
 static void check_round_trip(const struct problem_spec *spec, size_t room) {
   static char text[PROBLEM_STRING_MAX], again[PROBLEM_STRING_MAX];
@@ -36,26 +32,6 @@ static void check_round_trip(const struct problem_spec *spec, size_t room) {
   fuzz_require(room == 0 || (!strncmp(cut, text, room - 1) && memchr(cut, 0, room)),
                "%s is cut wrongly to %zu bytes", text, room);
   free(cut);
-}
-
-/* Bytes that the tensors reach over and multiplications, or more than is run. */
-static int is_small(const sdpa_problem *p) {
-  double work = 1 + (double)(p->key_dim + p->value_dim);
-  if (p->key_dim > MOST_WORK || p->value_dim > MOST_WORK) return 0;
-  work *= (1 + (double)p->batch) * (1 + (double)p->query_heads) * (1 + (double)p->query_len) *
-          (1 + (double)p->key_len);
-  if (work > (double)MOST_WORK) return 0;
-  for (enum problem_tensor t = 0; t < PROBLEM_TENSORS_END; t = problem_next_tensor(t)) {
-    const sdpa_strides s = problem_get_strides(p, t);
-    const double stride[4] = {(double)s.batch, (double)s.head, (double)s.row, (double)s.col};
-    int64_t shape[4];
-    double span = 1;
-    problem_shape(p, t, shape);
-    for (int i = 0; i < 4; i++)
-      span += (double)(shape[i] > 0 ? shape[i] - 1 : 0) * (stride[i] < 0 ? -stride[i] : stride[i]);
-    if (span * 8 > (double)MOST_BYTES) return 0;
-  }
-  return 1;
 }
 
 static void run_forward(const struct problem_data *data, const sdpa_options *options) {
@@ -110,7 +86,7 @@ static void check_library(const struct problem_spec *spec, size_t room) {
   fuzz_require((created == SDPA_OK) == (plan != NULL), "status %d, plan %p", (int)created,
                (void *)plan);
   sdpa_plan_destroy(plan);
-  if (status == SDPA_OK && is_small(problem)) run(spec, &options);
+  if (status == SDPA_OK && fuzz_is_small(problem, (int)spec->backward)) run(spec, &options);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -45,4 +45,8 @@ void fuzz_known_status(sdpa_status status);
 /* That a check's text is as sdpa.h promises: cut to its room, terminated, empty for SDPA_OK only. */
 void fuzz_check_text(sdpa_status status, const char *text, size_t text_bytes);
 
+/* Whether a problem that the library accepts may be run: little memory for its tensors, those of the
+ * backward pass among them if that is asked for, and little work. */
+int fuzz_is_small(const sdpa_problem *problem, int backward);
+
 #endif
