@@ -171,8 +171,9 @@ static void edit_arrays(struct raw_run *run) {
     const struct memory_block *block =
         &run->data.block[BLOCK_SLOPES + (int)fuzz_below(run->in, BLOCK_OFFSETS - BLOCK_SLOPES + 1)];
     const int64_t value = raw_number(run->in);
+    if (!block->bytes) continue;
     const size_t room = (size_t)(block->begin + block->bytes - block->origin);
-    if (!block->bytes || room < sizeof value) continue;
+    if (room < sizeof value) continue;
     memcpy(block->origin + fuzz_below(run->in, 4) * 4 % (room - sizeof value + 1) / 4 * 4, &value,
            sizeof value);
   }

@@ -338,7 +338,7 @@ void random_problem_tape(const uint8_t *tape, size_t bytes, uint64_t seed, int b
   struct draws draws;
   draws_begin(&draws, seed);
   draws.tape = tape;
-  draws.end = tape + bytes;
+  draws.end = bytes > 0 ? tape + bytes : tape;
   draw_problem(&draws, options, seed, spec);
   if (backward) draw_backward(&draws, spec);
 }
