@@ -79,6 +79,10 @@ sdpa_status sdpai_grads_read(const struct sdpai_problem *problem, const sdpa_gra
 /* The types that the fields of a problem name, 0 being the one it stands for. */
 struct sdpai_types sdpai_problem_types(const sdpa_problem *problem);
 
+/* Whether the forward pass writes any element; the backward pass, asked for these gradients. */
+int sdpai_forward_writes(const struct sdpai_problem *problem);
+int sdpai_backward_writes(const struct sdpai_problem *problem, const struct sdpai_grads *grads);
+
 /* Every check of a problem of full size (validate.c). */
 sdpa_status sdpai_validate_problem(const sdpa_problem *problem, int backward,
                                    struct sdpai_report *report);
