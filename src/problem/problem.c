@@ -66,7 +66,7 @@ static void read_sizes(const sdpa_problem *problem, struct sdpai_problem *result
   result->batch = problem->batch;
   result->query_heads = problem->query_heads;
   result->kv_heads = problem->kv_heads;
-  result->group = problem->query_heads > 0 ? problem->query_heads / problem->kv_heads : 1;
+  result->group = problem->kv_heads > 0 ? problem->query_heads / problem->kv_heads : 1;
   result->query_len = problem->query_len;
   result->key_len = problem->key_len;
   result->key_dim = problem->key_dim;

@@ -11,7 +11,8 @@
  * not contiguous: other orders of dimensions, gaps, column strides other than 1, negative strides,
  * and for inputs broadcasts and rows that overlap. Outputs never overlap. Half of the problems are
  * f64, three in ten f32; the others have tensors of 16 bits, alone or beside f32. An eighth has
- * dropout. random_problem_backward() has the same problems with their gradients asked for.
+ * dropout. One in 200 has heads of K and V that no query head reads. random_problem_backward() has
+ * the same problems with their gradients asked for.
  */
 #ifndef RANDOM_PROBLEM_H
 #define RANDOM_PROBLEM_H
