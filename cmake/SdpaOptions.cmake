@@ -9,7 +9,15 @@ option(SDPA_BUILD_DOCS "Build the lesson and the examples of docs/" ${PROJECT_IS
 option(SDPA_BUILD_MAN "Build the manual pages of the functions (needs Python 3.9)" ${PROJECT_IS_TOP_LEVEL})
 option(SDPA_WERROR "Treat warnings as errors (developers; never the default)" OFF)
 option(SDPA_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
-mark_as_advanced(SDPA_WERROR SDPA_SANITIZE)
+option(SDPA_BUILD_FUZZERS "Build the libFuzzer programs of tests/fuzz and instrument the library for them (clang)" OFF)
+mark_as_advanced(SDPA_WERROR SDPA_SANITIZE SDPA_BUILD_FUZZERS)
+
+if(SDPA_BUILD_FUZZERS AND NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")
+  message(FATAL_ERROR "SDPA_BUILD_FUZZERS needs clang, whose libFuzzer it uses; the compiler is ${CMAKE_C_COMPILER_ID}")
+endif()
+if(SDPA_BUILD_FUZZERS AND NOT (SDPA_SANITIZE AND SDPA_BUILD_TESTS))
+  message(FATAL_ERROR "SDPA_BUILD_FUZZERS needs SDPA_SANITIZE, without which they find little, and SDPA_BUILD_TESTS")
+endif()
 
 if(NOT SDPA_BUILD_SHARED AND NOT SDPA_BUILD_STATIC)
   message(FATAL_ERROR "SDPA_BUILD_SHARED and SDPA_BUILD_STATIC are both off: there is nothing to build")

@@ -164,7 +164,7 @@
  * and about 128 + n_k / 128 (512 + n_k / 512 with few queries), on engine blas the BLAS's own. A
  * sink counts as one more key in L and with |sink_h| in the maximum. A weight_j |v_jd| below tiny
  * counts as tiny, since it loses digits; the last term is there because a weight below tiny may be
- * 0.
+ * 0. With dropout each term of both sums, also one that counts as tiny, is taken times its z_ij.
  *
  * On engine tiled with SDPA_ISA_AMX the products may run in the CPU's matrix unit: each f32 as the
  * exact sum of three bf16 parts, an f16 of two, a bf16 as it is. That keeps the bound above. Where

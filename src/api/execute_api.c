@@ -31,6 +31,10 @@ sdpa_status sdpai_run(const struct sdpa_plan *plan, const struct sdpai_args *arg
                       const struct sdpai_grads *grads, void *workspace) {
   const int saved = errno;
   sdpa_status status = SDPA_ERROR_MEMORY;
+  /* Sizes without elements are not bounded by memory: passing through them could take years. */
+  if (plan->backward ? !sdpai_backward_writes(&plan->problem, grads)
+                     : !sdpai_forward_writes(&plan->problem))
+    return SDPA_OK;
   if (workspace) {
     status = run_in(plan, args, grads, workspace);
   } else if (plan->workspace <= STACK_WORKSPACE) {

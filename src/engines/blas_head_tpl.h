@@ -52,7 +52,7 @@ static void X(prepare_key)(struct X(blas) * blas) {
   X(load_rows)
   (blas->head.plan->kernels, type, keys.end - keys.begin, p->key_dim,
    sdpai_at(type, data, keys.begin * p->key.row), p->key.row, p->key.col,
-   packed + keys.begin * p->key_dim);
+   X(out_at)(packed, keys.begin * p->key_dim));
   blas->key = packed;
   blas->key_row = p->key_dim;
 }
@@ -105,7 +105,7 @@ static void X(prepare_value)(struct X(blas) * blas) {
   X(load_rows)
   (blas->head.plan->kernels, type, keys.end - keys.begin, p->value_dim,
    sdpai_at(type, blas->value_data, keys.begin * p->value.row), p->value.row, p->value.col,
-   packed + keys.begin * p->value_dim);
+   X(out_at)(packed, keys.begin * p->value_dim));
   blas->value = packed;
   blas->value_row = p->value_dim;
   blas->value_layout = (struct sdpai_blas_layout){0, sdpai_max(p->value_dim, 1)};

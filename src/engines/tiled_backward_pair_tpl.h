@@ -52,14 +52,14 @@ static void X(add_pair)(const struct X(backward_item) * bi, const struct X(backw
     ((T *)bi->scratch->bias_sums)[row * bi->item.plan->tiled.width + i] += ds;
     return;
   }
-  if (grads->grad_slopes) ((T *)bi->part.row_sums)[at] += ds * (T)fabs(pair->distance);
+  if (grads->grad_slopes) ((T *)bi->part.row_sums)[at] += ds * (T)fabs((double)pair->distance);
   if (p->softcap != 0) kernels->row_softcap_backward(1, &x, (T)p->scale, (T)p->softcap, &one);
   const T du = ds * one;
   if (grads->grad_value)
-    X(add_row)(dv, kept, pair->dout, (T *)bi->scratch->value_sums + row * dv, 1);
-  if (grads->grad_key) X(add_row)(dk, du, pair->q, (T *)bi->scratch->key_sums + row * dk, 1);
+    X(add_row)(dv, kept, pair->dout, X(out_at)(bi->scratch->value_sums, row * dv), 1);
+  if (grads->grad_key) X(add_row)(dk, du, pair->q, X(out_at)(bi->scratch->key_sums, row * dk), 1);
   if (grads->grad_query)
-    X(add_row)(dk, du, pair->k, (T *)bi->part.query + pair->at * dk + i, width);
+    X(add_row)(dk, du, pair->k, X(out_at)(bi->part.query, pair->at * dk + i), width);
 }
 
 /* Points the pair at a row's own Q and dO. */

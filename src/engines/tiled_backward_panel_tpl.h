@@ -102,8 +102,12 @@ static int X(is_empty_row)(const struct X(backward_item) * bi, int64_t query_hea
   for (int64_t j = own.begin; j < own.end; j += SDPAI_TILE_KEYS) {
     const struct sdpai_interval part = {j, sdpai_min(own.end, j + SDPAI_TILE_KEYS)};
     const int64_t n = part.end - part.begin;
-    const struct X(rows) key = dim > 0 ? X(key_rows)(item, part) : (struct X(rows)){NULL, 0};
-    item->kernels->product_nt(1, n, dim, q, dim, key.data, key.ld, x, n);
+    if (dim > 0) {
+      const struct X(rows) key = X(key_rows)(item, part);
+      item->kernels->product_nt(1, n, dim, q, dim, key.data, key.ld, x, n);
+    } else {
+      X(fill)(n, 0, x, 1);
+    }
     X(score_row)(&head, row, part, part, part, x, &scale);
     for (int64_t t = 0; t < n; t++)
       if (scale * x[t] != -(T)INFINITY) return 0;
@@ -120,7 +124,7 @@ static void X(load_backward_row)(const struct X(backward_item) * bi, struct X(ba
   const int64_t b = bi->item.batch, dk = p->key_dim, dv = p->value_dim;
   const T lse = *X(at)(g->lse, b * p->lse.batch + head * p->lse.head + row * p->lse.row);
   if (X(is_empty_row)(bi, head, row, lse)) return;
-  T *q = bp->query_rows + lane * dk, *dout = bp->grad_output_rows + lane * dv;
+  T *q = X(out_at)(bp->query_rows, lane * dk), *dout = X(out_at)(bp->grad_output_rows, lane * dv);
   X(load_row)
   (bi->item.plan->kernels, p->types.query, dk,
    sdpai_at(p->types.query, bi->item.args->query,

@@ -13,16 +13,17 @@ static void X(backward_products)(const struct X(item) * item, int64_t width, int
                                  int64_t dim, const T *lanes, struct X(rows) rows,
                                  const uint32_t *words, T *s) {
   const struct X(sdpai_kernels) *k = item->kernels;
+  const T *data = X(rows_begin)(item, rows);
   T *max = item->scratch->max;
   switch (width / k->lanes) {
   case 1:
-    k->tile_products_1(keys, dim, lanes, rows.data, rows.ld, words, s, max);
+    k->tile_products_1(keys, dim, lanes, data, rows.ld, words, s, max);
     break;
   case 2:
-    k->tile_products_2(keys, dim, lanes, rows.data, rows.ld, words, s, max);
+    k->tile_products_2(keys, dim, lanes, data, rows.ld, words, s, max);
     break;
   default:
-    k->tile_products_3(keys, dim, lanes, rows.data, rows.ld, words, s, max);
+    k->tile_products_3(keys, dim, lanes, data, rows.ld, words, s, max);
   }
 }
 

@@ -54,6 +54,12 @@ static struct X(rows) X(value_rows)(const struct X(item) * item, struct sdpai_in
   return (struct X(rows)){item->scratch->value, p->value_dim};
 }
 
+/* Rows that a kernel may count from. Those without columns, which may be NULL, begin somewhere in
+ * scratch: nothing of them is read. */
+static const T *X(rows_begin)(const struct X(item) * item, struct X(rows) rows) {
+  return rows.data ? rows.data : item->scratch->scores;
+}
+
 /* `rows` rows on. */
 static struct X(rows) X(rows_on)(struct X(rows) rows, int64_t count) {
   return (struct X(rows)){X(at)(rows.data, count * rows.ld), rows.ld};

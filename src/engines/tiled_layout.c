@@ -165,7 +165,8 @@ sdpa_status sdpai_tiled_count(const struct sdpai_problem *p, struct sdpai_report
 sdpa_status sdpai_tiled_layout(struct sdpa_plan *plan, struct sdpai_report *report) {
   const struct sdpai_problem *p = &plan->problem;
   struct sdpai_tiled_plan *t = &plan->tiled;
-  *t = (struct sdpai_tiled_plan){.width = 1, .panels = 1, .item_rows = 1, .items = 1, .slots = 1};
+  *t = (struct sdpai_tiled_plan){
+      .width = 1, .panels = 1, .item_rows = 1, .items = 1, .splits = 1, .slots = 1};
   int64_t all = 0, heads = 0;
   const sdpa_status status = sdpai_tiled_count(p, report, &heads, &all);
   if (status != SDPA_OK) return status;

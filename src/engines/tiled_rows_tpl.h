@@ -78,6 +78,10 @@ static void X(multiply_keys)(const struct X(item) * item, struct sdpai_interval 
   const struct sdpai_problem *p = &item->plan->problem;
   const struct sdpai_tiled_plan *t = &item->plan->tiled;
   const int64_t n = tile.end - tile.begin;
+  if (p->key_dim == 0) {
+    for (int64_t r = 0; r < item->rows; r++) X(fill)(n, 0, x + r * t->super_keys, 1);
+    return;
+  }
 #if HAS_NARROW
   if (t->narrow_key) {
     sdpai_narrow_product_nt(item->plan->kernels, p->types.key, item->rows, n, p->key_dim,

@@ -32,19 +32,17 @@ static struct X(tile) X(trim_tile)(const struct X(panel) * panel, int slopes, st
 static void X(fma_products)(const struct X(item) * item, const struct X(panel) * panel,
                             const struct X(tile) * tile, const uint32_t *words) {
   const int64_t n = tile->keys.end - tile->keys.begin, dim = item->plan->problem.key_dim;
+  const T *key = X(rows_begin)(item, tile->key);
   T *s = item->scratch->scores, *max = item->scratch->max;
   switch (panel->width / item->kernels->lanes) {
   case 1:
-    item->kernels->tile_products_1(n, dim, panel->query, tile->key.data, tile->key.ld, words, s,
-                                   max);
+    item->kernels->tile_products_1(n, dim, panel->query, key, tile->key.ld, words, s, max);
     break;
   case 2:
-    item->kernels->tile_products_2(n, dim, panel->query, tile->key.data, tile->key.ld, words, s,
-                                   max);
+    item->kernels->tile_products_2(n, dim, panel->query, key, tile->key.ld, words, s, max);
     break;
   default:
-    item->kernels->tile_products_3(n, dim, panel->query, tile->key.data, tile->key.ld, words, s,
-                                   max);
+    item->kernels->tile_products_3(n, dim, panel->query, key, tile->key.ld, words, s, max);
   }
 }
 

@@ -66,7 +66,7 @@ static void read_sizes(const sdpa_problem *problem, struct sdpai_problem *result
   result->batch = problem->batch;
   result->query_heads = problem->query_heads;
   result->kv_heads = problem->kv_heads;
-  result->group = problem->query_heads > 0 ? problem->query_heads / problem->kv_heads : 1;
+  result->group = problem->kv_heads > 0 ? problem->query_heads / problem->kv_heads : 1;
   result->query_len = problem->query_len;
   result->key_len = problem->key_len;
   result->key_dim = problem->key_dim;
@@ -163,6 +163,23 @@ sdpa_status sdpai_problem_read(const sdpa_problem *problem, int backward,
   read_strides(problem, backward, result);
   read_grad_strides(problem, backward, result);
   return SDPA_OK;
+}
+
+int sdpai_forward_writes(const struct sdpai_problem *p) {
+  const int output = !(p->features & SDPA_NO_OUTPUT) && p->value_dim > 0;
+  const int pairs = (p->features & (SDPA_WEIGHTS | SDPA_SCORES)) != 0 && p->key_len > 0;
+  return p->batch > 0 && p->query_heads > 0 && p->query_len > 0 &&
+         (output || pairs || (p->features & SDPA_LSE));
+}
+
+/* A gradient that is a sum over rows and keys is written where there are none of them. */
+int sdpai_backward_writes(const struct sdpai_problem *p, const struct sdpai_grads *grads) {
+  const int rows = p->batch > 0 && p->query_heads > 0 && p->query_len > 0;
+  const int keys = p->batch > 0 && p->kv_heads > 0 && p->key_len > 0;
+  return (grads->grad_query && rows && p->key_dim > 0) ||
+         (grads->grad_key && keys && p->key_dim > 0) ||
+         (grads->grad_value && keys && p->value_dim > 0) || grads->grad_bias || grads->grad_sinks ||
+         grads->grad_slopes;
 }
 
 int64_t sdpai_query_length(const struct sdpai_problem *problem, const struct sdpai_args *args,

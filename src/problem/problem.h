@@ -22,8 +22,9 @@ struct sdpai_problem {
   uint32_t element;              /* bytes of one element of the compute type */
   uint8_t bytes[SDPAI_ELEMENTS]; /* of an element of each tensor, by enum sdpai_element */
   uint32_t alignment, score_stage;
-  int64_t batch, query_heads, kv_heads,
-      group; /* group = query heads per kv head, 1 if there is none */
+  int64_t batch, query_heads, kv_heads;
+  int64_t
+      group; /* query heads per kv head, 0 where there are none to share it; 1 without kv heads */
   int64_t query_len, key_len, key_dim, value_dim;
   double scale, softcap;             /* in the compute type; softcap 0: off */
   int64_t window_left, window_right; /* -1: unbounded; causal is window_right 0 */
@@ -78,6 +79,10 @@ sdpa_status sdpai_grads_read(const struct sdpai_problem *problem, const sdpa_gra
 
 /* The types that the fields of a problem name, 0 being the one it stands for. */
 struct sdpai_types sdpai_problem_types(const sdpa_problem *problem);
+
+/* Whether the forward pass writes any element; the backward pass, asked for these gradients. */
+int sdpai_forward_writes(const struct sdpai_problem *problem);
+int sdpai_backward_writes(const struct sdpai_problem *problem, const struct sdpai_grads *grads);
 
 /* Every check of a problem of full size (validate.c). */
 sdpa_status sdpai_validate_problem(const sdpa_problem *problem, int backward,

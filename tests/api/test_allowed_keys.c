@@ -212,6 +212,41 @@ static void test_empty_outputs(void **state) {
   assert_int_equal(sdpa_attention_f64(0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL), SDPA_OK);
 }
 
+/* Sizes that no memory bounds, since they have no columns: where nothing is to be written, no time is
+ * taken to pass through them. */
+static void test_nothing_to_write(void **state) {
+  (void)state;
+  const int64_t many = INT64_C(1) << 30;
+  const struct api_sizes rows = {1, 1, 1, many, many, 0, 0}, none = {1, 1, 1, 0, 9, 4, 4};
+  double unread = 0;
+  FOR_TYPES for (uint32_t engine = SDPA_ENGINE_AUTO; engine <= SDPA_ENGINE_TILED; engine++) {
+    struct api_call call;
+    sdpa_options options;
+    sdpa_plan *plan;
+    sdpa_grads grads;
+    assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+    assert_int_equal(sdpa_grads_init(&grads, sizeof grads), SDPA_OK);
+    options.engine = engine;
+    if (engine != SDPA_ENGINE_AUTO && !api_offers(engine)) continue;
+    api_call_init(&call, type, rows, 0, 0);
+    assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+    api_call_free(&call);
+
+    api_call_init(&call, type, none, 0, 0);
+    call.problem.batch = many;
+    call.problem.query_heads = call.problem.kv_heads = many;
+    call.problem.key.batch = call.problem.value.batch = 0;
+    call.args.key = call.args.value = &unread;
+    call.args.output = NULL;
+    assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+    assert_int_equal(sdpa_plan_create_backward(&call.problem, &options, &plan), SDPA_OK);
+    assert_int_equal(sdpa_backward(plan, &call.args, &grads, NULL, 0), SDPA_OK);
+    sdpa_plan_destroy(plan);
+    api_call_free(&call);
+  }
+  assert_int_equal(sdpa_attention_f32(many, many, 0, 0, NULL, NULL, NULL, NULL, NULL), SDPA_OK);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_pictures),
@@ -220,6 +255,7 @@ int main(void) {
       cmocka_unit_test(test_grouped_heads),
       cmocka_unit_test(test_empty),
       cmocka_unit_test(test_empty_outputs),
+      cmocka_unit_test(test_nothing_to_write),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

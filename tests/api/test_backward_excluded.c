@@ -78,7 +78,37 @@ static void test_blas(void **state) {
   check(SDPA_ENGINE_BLAS);
 }
 
+/* Keys that no query head reads: their gradients are 0. */
+static void test_no_query_heads(void **state) {
+  (void)state;
+  static const uint32_t engines[] = {SDPA_ENGINE_TILED, SDPA_ENGINE_BLAS};
+  const struct api_sizes sizes = {1, 0, 2, ROWS, KEYS, DIM, DIM};
+  for (size_t e = 0; e < sizeof engines / sizeof *engines; e++) {
+    struct api_call call;
+    sdpa_options options;
+    sdpa_plan *plan;
+    sdpa_grads grads;
+    float key[2 * KEYS * DIM], value[2 * KEYS * DIM];
+    if (!api_offers(engines[e])) continue;
+    memset(key, 0xC3, sizeof key);
+    memset(value, 0xC3, sizeof value);
+    api_call_init(&call, SDPA_F32, sizes, 0, 0);
+    assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+    assert_int_equal(sdpa_grads_init(&grads, sizeof grads), SDPA_OK);
+    options.engine = engines[e];
+    grads.grad_key = key;
+    grads.grad_value = value;
+    call.args.output = NULL;
+    assert_int_equal(sdpa_plan_create_backward(&call.problem, &options, &plan), SDPA_OK);
+    assert_int_equal(sdpa_backward(plan, &call.args, &grads, NULL, 0), SDPA_OK);
+    for (int n = 0; n < 2 * KEYS * DIM; n++) assert_true(key[n] == 0 && value[n] == 0);
+    sdpa_plan_destroy(plan);
+    api_call_free(&call);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_tiled), cmocka_unit_test(test_blas)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_tiled), cmocka_unit_test(test_blas),
+                                     cmocka_unit_test(test_no_query_heads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,6 +122,14 @@ static void test_threads_and_splits(void **state) {
     assert_in_range(query_with(&call, tiled, 0, threads).threads, 2, splits);
   }
   api_call_free(&call);
+
+  /* One part where nothing is cut: in a problem of one tile, and in one without rows. */
+  const struct api_sizes uncut[] = {{1, 1, 1, 1, 5, 4, 4}, {1, 1, 1, 0, 5, 4, 4}};
+  for (size_t i = 0; i < sizeof uncut / sizeof *uncut; i++) {
+    api_call_init(&call, SDPA_F32, uncut[i], 0, 0);
+    assert_int_equal(query_with(&call, tiled, 0, 1).key_splits, 1);
+    api_call_free(&call);
+  }
 }
 
 /* The figures' rules, one after the other. */

@@ -161,10 +161,11 @@ static void distinct_shape(const struct problem_data *data, enum problem_tensor 
 static void fill_row(struct problem_data *data, struct drawing *drawing, const int64_t at[3],
                      int64_t cols) {
   sdpa_strides strides = problem_get_strides(&data->problem, drawing->tensor);
-  int64_t step = strides.col * (int64_t)problem_type_bytes(drawing->type);
+  /* unsigned: along one column a stride means nothing, and may be any number */
+  const uintptr_t step = (uintptr_t)strides.col * problem_type_bytes(drawing->type);
   uintptr_t place = (uintptr_t)problem_data_at(data, drawing->tensor, at[0], at[1], at[2], 0);
   begin_row(drawing);
-  for (int64_t j = 0; j < cols; j++, place += (uintptr_t)step) {
+  for (int64_t j = 0; j < cols; j++, place += step) {
     if (!problem_data_is_read(data, drawing->tensor, at[0], at[2], j)) break;
     problem_store(drawing->type, (void *)place, draw(drawing));
   }

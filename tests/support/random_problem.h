@@ -11,11 +11,13 @@
  * not contiguous: other orders of dimensions, gaps, column strides other than 1, negative strides,
  * and for inputs broadcasts and rows that overlap. Outputs never overlap. Half of the problems are
  * f64, three in ten f32; the others have tensors of 16 bits, alone or beside f32. An eighth has
- * dropout. random_problem_backward() has the same problems with their gradients asked for.
+ * dropout. One in 200 has heads of K and V that no query head reads. random_problem_backward() has
+ * the same problems with their gradients asked for.
  */
 #ifndef RANDOM_PROBLEM_H
 #define RANDOM_PROBLEM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "problem_string.h"
@@ -37,6 +39,11 @@ void random_problem(uint64_t seed, const struct random_problem_options *options,
  * four has dropout. */
 void random_problem_backward(uint64_t seed, const struct random_problem_options *options,
                              struct problem_spec *spec);
+
+/* A spec of the same kind whose choices are the bytes of a tape, as many as there are, and from the
+ * seed behind its end: what a fuzzer steers. The spec carries the seed. */
+void random_problem_tape(const uint8_t *tape, size_t bytes, uint64_t seed, int backward,
+                         const struct random_problem_options *options, struct problem_spec *spec);
 
 /* A spec that no library need accept: also mixtures with f64, lists, any strides, any numbers. For
  * the round trip of parser and printer. */

@@ -38,7 +38,8 @@
  *   scores    eps R without |log p|, as far as its terms go
  *
  * With dropout a weight is z p / (1 - r) wherever it stands above after the softmax, and its two
- * operations count in 4 + R and 3 + R.
+ * operations count in 4 + R and 3 + R. But p|v| counts as tiny before it is divided by 1 - r: the
+ * library may divide the sum, and what an underflow took has grown by then.
  */
 #include "reference.h"
 #include "reference_rules.h"
@@ -187,7 +188,7 @@ static void put_output(const struct scratch *s, const struct row_bounds *r,
       long double v = fabsl((long double)row_value(c, j, d));
       any_nan |= isnan(v);
       const long double factor = row_factor(c, j);
-      long double product = fmaxl(s->exact.weight[j] * factor * v, tiny);
+      long double product = factor > 0.0L ? factor * fmaxl(s->exact.weight[j] * v, tiny) : 0.0L;
       weighted += product;
       rounded += product * (4.0L + dropped + s->rounded[j]);
       whole += factor * v;
