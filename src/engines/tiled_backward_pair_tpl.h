@@ -52,7 +52,7 @@ static void X(add_pair)(const struct X(backward_item) * bi, const struct X(backw
     ((T *)bi->scratch->bias_sums)[row * bi->item.plan->tiled.width + i] += ds;
     return;
   }
-  if (grads->grad_slopes) ((T *)bi->part.row_sums)[at] += ds * (T)fabs(pair->distance);
+  if (grads->grad_slopes) ((T *)bi->part.row_sums)[at] += ds * (T)fabs((double)pair->distance);
   if (p->softcap != 0) kernels->row_softcap_backward(1, &x, (T)p->scale, (T)p->softcap, &one);
   const T du = ds * one;
   if (grads->grad_value)
