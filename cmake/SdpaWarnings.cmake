@@ -3,7 +3,7 @@
 # clang also complains of NAN and INFINITY, which are floats, where a double is wanted, as tests do all
 # the time: with clang only src/ has it.
 set(sdpa_warnings -Wall -Wextra -pedantic -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes
-    -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2
+    -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wconversion
     $<$<C_COMPILER_ID:GNU>:-Wdouble-promotion>)
 
 # Language level, warnings and floating-point rules of one target of the project. No contraction: FMA

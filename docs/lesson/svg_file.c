@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
+extern char **environ; /* NOLINT(readability-redundant-declaration): POSIX has it in no header */
 
 /* Of all charts: a picture that looks the same whatever the user's settings are. */
 static const char terminal[] =

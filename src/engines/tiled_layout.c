@@ -189,9 +189,10 @@ sdpa_status sdpai_tiled_layout(struct sdpa_plan *plan, struct sdpai_report *repo
   cut_keys(p, t);
   cut_rows(plan, threads, t);
   /* In lanes masks come before the scale: -inf * 0 would be NaN. */
-  t->ruled = t->by_rows ? sdpai_scores_ruled(p)
-                        : p->scale == 0 || p->softcap != 0 ||
-                              (p->features & (SDPA_ALIBI | SDPA_BIAS | SDPA_SCORES)) != 0;
+  const int ruled = t->by_rows ? sdpai_scores_ruled(p)
+                               : p->scale == 0 || p->softcap != 0 ||
+                                     (p->features & (SDPA_ALIBI | SDPA_BIAS | SDPA_SCORES)) != 0;
+  t->ruled = ruled != 0;
   const int64_t items = sdpai_saturating_mul(heads, t->items);
   t->split_items = t->splits > 1 && threads > 1 && items < (int64_t)ITEMS_A_THREAD * threads;
   t->slots = sdpai_parallel_threads(

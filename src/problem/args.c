@@ -189,7 +189,7 @@ sdpa_status sdpai_args_read(const struct sdpai_problem *problem, int backward,
   if (!args)
     return sdpai_fail(report, SDPA_ERROR_NULL, "args is NULL; expected a pointer to an sdpa_args");
   sdpa_args copy;
-  const void *view = NULL;
+  const void *view = args;
   sdpa_status status = sdpai_struct_read("sdpa_args", args, args->size, SDPAI_ARGS_BASELINE,
                                          sizeof copy, &copy, &view, report);
   if (status == SDPA_OK) status = check_args(problem, backward, view, report);
@@ -224,7 +224,7 @@ sdpa_status sdpai_grads_read(const struct sdpai_problem *problem, const sdpa_gra
     return sdpai_fail(report, SDPA_ERROR_NULL,
                       "grads is NULL; expected a pointer to an sdpa_grads");
   sdpa_grads copy;
-  const void *view = NULL;
+  const void *view = grads;
   sdpa_status status = sdpai_struct_read("sdpa_grads", grads, grads->size, SDPAI_GRADS_BASELINE,
                                          sizeof copy, &copy, &view, report);
   if (status != SDPA_OK) return status;

@@ -12,7 +12,7 @@
 static sdpa_status read_sizes(const sdpa_problem *problem, sdpa_problem *copy,
                               const sdpa_problem **full) {
   if (!problem) return SDPA_ERROR_NULL;
-  const void *view = NULL;
+  const void *view = problem;
   sdpa_status status = sdpai_struct_read("sdpa_problem", problem, problem->size,
                                          SDPAI_PROBLEM_BASELINE, sizeof *copy, copy, &view, NULL);
   if (status != SDPA_OK) return status;

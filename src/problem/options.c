@@ -44,11 +44,13 @@ static sdpa_status check_choices(const sdpa_options *o, struct sdpai_report *rep
 }
 
 static sdpa_status check_served(const sdpa_options *o, struct sdpai_report *report) {
-  int foreign = o->isa != SDPA_ISA_AUTO && o->isa != SDPA_ISA_GENERIC;
 #if defined(SDPAI_ARCH_X86)
-  foreign = o->isa == SDPA_ISA_NEON;
+  const int foreign = o->isa == SDPA_ISA_NEON;
 #elif defined(SDPAI_ARCH_ARM64)
-  foreign = foreign && o->isa != SDPA_ISA_NEON;
+  const int foreign =
+      o->isa != SDPA_ISA_AUTO && o->isa != SDPA_ISA_GENERIC && o->isa != SDPA_ISA_NEON;
+#else
+  const int foreign = o->isa != SDPA_ISA_AUTO && o->isa != SDPA_ISA_GENERIC;
 #endif
   if (foreign)
     return sdpai_fail(

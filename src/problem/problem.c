@@ -143,7 +143,7 @@ sdpa_status sdpai_problem_read(const sdpa_problem *problem, int backward,
     return sdpai_fail(report, SDPA_ERROR_NULL,
                       "problem is NULL; expected a pointer to an sdpa_problem");
   sdpa_problem copy;
-  const void *view = NULL;
+  const void *view = problem;
   sdpa_status status = sdpai_struct_read("sdpa_problem", problem, problem->size,
                                          SDPAI_PROBLEM_BASELINE, sizeof copy, &copy, &view, report);
   if (status == SDPA_OK) status = sdpai_validate_problem(view, backward, report);

@@ -234,7 +234,7 @@ static int is_small(const int64_t size[4], const int64_t stride[4]) {
   int64_t sizes = 0, strides = 0;
   for (int i = 0; i < 4; i++) {
     sizes |= size[i];
-    strides |= stride[i] ^ (stride[i] >> 63);
+    strides |= stride[i] < 0 ? ~stride[i] : stride[i];
   }
   return sizes <= INT64_C(1) << 20 && strides < INT64_C(1) << 36;
 }

@@ -41,7 +41,7 @@ void sdpai_cpu_claim(struct sdpai_cpu_claims *claims) {
   cpu_set_t allowed, free_cpus;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
     CPU_ZERO(&free_cpus);
-    for (int cpu = 0; cpu < SDPAI_CLAIMABLE_CPUS; cpu++)
+    for (size_t cpu = 0; cpu < SDPAI_CLAIMABLE_CPUS; cpu++)
       if (CPU_ISSET(cpu, &allowed) && !(atomic_load(&claims->words[cpu / 64]) >> (cpu % 64) & 1))
         CPU_SET(cpu, &free_cpus);
     if (CPU_COUNT(&free_cpus) > 0 && sched_setaffinity(0, sizeof free_cpus, &free_cpus) == 0) {
@@ -62,7 +62,7 @@ void sdpai_cpu_turn_out(struct sdpai_cpu_bed *bed, pthread_t thread) {
   cpu_set_t allowed;
   if (pthread_getaffinity_np(thread, sizeof allowed, &allowed) != 0) return;
   memcpy(bed->allowed, &allowed, sizeof allowed);
-  CPU_CLR(here, &allowed);
+  CPU_CLR((size_t)here, &allowed);
   if (CPU_COUNT(&allowed) > 0)
     bed->is_moved = pthread_setaffinity_np(thread, sizeof allowed, &allowed) == 0;
 }
@@ -72,7 +72,7 @@ void sdpai_cpu_get_up(const struct sdpai_cpu_bed *bed, pthread_t thread) {
   cpu_set_t allowed, left, found;
   memcpy(&allowed, bed->allowed, sizeof allowed);
   left = allowed;
-  CPU_CLR(bed->cpu, &left);
+  CPU_CLR((size_t)bed->cpu, &left);
   if (pthread_getaffinity_np(thread, sizeof found, &found) == 0 && CPU_EQUAL(&found, &left))
     pthread_setaffinity_np(thread, sizeof allowed, &allowed);
 }

@@ -90,13 +90,16 @@ static void test_machines(void **state) {
   }
 }
 
-/* This machine against the compiler's own opinion of it. */
+/* This machine against the compiler's own opinion of it. clang 14 knows no name for F16C, which every
+ * CPU with AVX2 has had so far. */
 static void test_this_machine(void **state) {
   (void)state;
   uint32_t features = sdpai_cpu_detect();
 #if defined(SDPAI_ARCH_X86) && defined(__GNUC__)
-  int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-             __builtin_cpu_supports("f16c");
+  int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#ifndef __clang__
+  avx2 = avx2 && __builtin_cpu_supports("f16c");
+#endif
   int avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
   assert_int_equal(!!(features & SDPAI_CPU_AVX2), avx2);

@@ -83,7 +83,7 @@ void live_elements_make(struct live_elements *live, const struct problem_data *d
   memset(live, 0, sizeof *live);
   for (enum problem_tensor t = 0; t < PROBLEM_TENSORS_END; t = problem_next_tensor(t)) {
     const int is_scratch = data->backward && (t == PROBLEM_WEIGHTS || t == PROBLEM_SCORES);
-    if (problem_data_is_written(data, t) || is_scratch || data->block[t].bytes == 0) continue;
+    if (problem_data_is_written(data, (int)t) || is_scratch || data->block[t].bytes == 0) continue;
     live->live[t] = calloc(data->block[t].bytes, 1);
     if (!live->live[t]) abort();
   }

@@ -298,7 +298,7 @@ static void check_fresh_memory(int64_t rows, int64_t keys, int64_t size) {
     run(&c, &path, 0.5, &zero_filled);
     report_memory_fill = 0xFF;
     for (int t = 0; t < 3; t++) {
-      for (int64_t n = 0; n < nan_filled.count[t]; n++) assert_false(isnan(nan_filled.of[t][n]));
+      for (int64_t n = 0; n < nan_filled.count[t]; n++) assert_true(!isnan(nan_filled.of[t][n]));
       assert_memory_equal(nan_filled.of[t], zero_filled.of[t],
                           (size_t)nan_filled.count[t] * sizeof(double));
     }

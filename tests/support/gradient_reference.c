@@ -116,7 +116,7 @@ enum { ROW_ARRAYS = 8 };
 
 #define PLACE_ROW(gradient, array, keys)                                                           \
   do {                                                                                             \
-    for (int i = 0; i < 3; i++) (gradient).row.score[i] = (array) + i * (keys);                    \
+    for (size_t i = 0; i < 3; i++) (gradient).row.score[i] = (array) + i * (keys);                 \
     (gradient).row.weight = (array) + 3 * (keys);                                                  \
     (gradient).of_weight = (array) + 4 * (keys);                                                   \
     (gradient).of_score = (array) + 5 * (keys);                                                    \

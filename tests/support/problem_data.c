@@ -166,7 +166,7 @@ static int make_tensor(struct problem_data *data, enum problem_tensor tensor, ui
     return -1;
   if (block->bytes > 0)
     memset(block->begin,
-           problem_data_is_written(data, tensor) || problem_tensor_is_output(tensor)
+           problem_data_is_written(data, (int)tensor) || problem_tensor_is_output(tensor)
                ? options->output_fill
                : 0xFF,
            block->bytes);
@@ -179,7 +179,7 @@ static int make_array(struct problem_data *data, enum problem_block which, int64
   if (count > (int64_t)1 << 40) return -1;
   if (allocate(block, options, 0, count - 1, 0, count - 1, element, 1 + (size_t)which)) return -1;
   if (block->bytes > 0)
-    memset(block->begin, problem_data_is_written(data, which) ? options->output_fill : 0xFF,
+    memset(block->begin, problem_data_is_written(data, (int)which) ? options->output_fill : 0xFF,
            block->bytes);
   return 0;
 }

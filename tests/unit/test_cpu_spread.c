@@ -23,11 +23,19 @@ enum { TRIES = 200 };
 static cpu_set_t whole; /* of this process at its start */
 static int first = -1, second = -1;
 
+static void set_cpu(int cpu, cpu_set_t *mask) {
+  CPU_SET((size_t)cpu, mask);
+}
+
+static int has_cpu(int cpu, const cpu_set_t *mask) {
+  return CPU_ISSET((size_t)cpu, mask);
+}
+
 static int find_cpus(void **state) {
   (void)state;
   if (sched_getaffinity(0, sizeof whole, &whole) != 0) return 0;
   for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-    if (!CPU_ISSET(cpu, &whole)) continue;
+    if (!has_cpu(cpu, &whole)) continue;
     if (first < 0) {
       first = cpu;
     } else if (second < 0) {
@@ -45,16 +53,16 @@ static int restore(void **state) {
 static void allow(int one, int two) {
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  CPU_SET(one, &mask);
-  CPU_SET(two, &mask);
+  set_cpu(one, &mask);
+  set_cpu(two, &mask);
   assert_int_equal(sched_setaffinity(0, sizeof mask, &mask), 0);
 }
 
 static void assert_allowed(int one, int two) {
   cpu_set_t mask, expected;
   CPU_ZERO(&expected);
-  CPU_SET(one, &expected);
-  CPU_SET(two, &expected);
+  set_cpu(one, &expected);
+  set_cpu(two, &expected);
   assert_int_equal(sched_getaffinity(0, sizeof mask, &mask), 0);
   assert_true(CPU_EQUAL(&mask, &expected));
 }
@@ -153,11 +161,11 @@ static void *sleep_on_first(void *argument) {
   struct sleeper *sleeper = argument;
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  CPU_SET(first, &mask);
+  set_cpu(first, &mask);
   sched_setaffinity(0, sizeof mask, &mask);
   pthread_mutex_lock(&sleeper->mutex);
   sdpai_cpu_lie_down(&sleeper->bed);
-  CPU_SET(second, &mask);
+  set_cpu(second, &mask);
   sched_setaffinity(0, sizeof mask, &mask);
   sleeper->is_down = 1;
   pthread_cond_broadcast(&sleeper->changed);
@@ -195,7 +203,7 @@ static void test_sleeper_on_this_cpu_is_turned_out(void **state) {
   struct sleeper sleeper;
   const cpu_set_t mask = mask_when_turned_out(first, NULL, &sleeper);
   assert_int_equal(CPU_COUNT(&mask), 1);
-  assert_true(CPU_ISSET(second, &mask));
+  assert_true(has_cpu(second, &mask));
   assert_int_equal(CPU_COUNT(&sleeper.mask_after), 2);
 }
 
@@ -205,7 +213,7 @@ static void test_mask_given_to_a_sleeper_is_kept(void **state) {
   struct sleeper sleeper;
   cpu_set_t given;
   CPU_ZERO(&given);
-  CPU_SET(first, &given);
+  set_cpu(first, &given);
   mask_when_turned_out(first, &given, &sleeper);
   assert_true(sleeper.bed.is_moved);
   assert_true(CPU_EQUAL(&sleeper.mask_after, &given));
@@ -231,7 +239,7 @@ static void test_only_cpu_is_kept(void **state) {
   sdpai_cpu_turn_out(&bed, pthread_self());
   assert_false(bed.is_moved);
   assert_int_equal(sched_getaffinity(0, sizeof mask, &mask), 0);
-  assert_true(CPU_COUNT(&mask) == 1 && CPU_ISSET(first, &mask));
+  assert_true(CPU_COUNT(&mask) == 1 && has_cpu(first, &mask));
 }
 
 int main(void) {

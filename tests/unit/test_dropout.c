@@ -119,7 +119,7 @@ static void test_rate(void **state) {
     uint32_t words[(COLS + 31) / 32];
     const struct sdpai_dropout_state row = sdpai_dropout_row(&dropout, &head, i);
     sdpai_dropout_words(sdpai_kernels_select(SDPA_ISA_AUTO), &dropout, &row, 0, COLS, 1, words);
-    for (int t = 0; t < COLS; t++) kept += words[t / 32] >> t % 32 & 1;
+    for (int t = 0; t < COLS; t++) kept += (int)(words[t / 32] >> t % 32 & 1);
   }
   assert_in_range(kept, 75000 - 5 * 137, 75000 + 5 * 137);
 }

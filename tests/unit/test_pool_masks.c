@@ -53,7 +53,7 @@ static void test_masks_after_short_jobs(void **state) {
   const struct sdpai_parallel parallel = {.threads = 2};
   sdpai_parallel_run(&parallel, 2, do_nothing, NULL); /* the worker starts, with the whole mask */
   sleep_microseconds(10000);
-  int cpu = -1;
+  size_t cpu = CPU_SETSIZE - 1;
   for (int i = 0; i < JOBS; i++) {
     do cpu = (cpu + 1) % CPU_SETSIZE;
     while (!CPU_ISSET(cpu, &whole));

@@ -223,7 +223,7 @@ static int check_one_cpu(void *arg) {
   unsetenv("OMP_NUM_THREADS");
   if (sched_getaffinity(0, sizeof mask, &mask) != 0) return 1;
   CPU_ZERO(&one);
-  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
+  for (size_t cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
     if (CPU_ISSET(cpu, &mask)) CPU_SET(cpu, &one);
   if (sched_setaffinity(0, sizeof one, &one) != 0) return 2;
   if (sdpai_cpu_count() != 1 || sdpai_default_threads() != 1) return 3;

@@ -47,12 +47,14 @@ SDPAI_INLINE struct B(ahead)
 
 /* rows x keys elements of A B^T, rows * keys <= LANES. Their accumulators are added up together.
  * Rows and keys beyond m and n repeat the last one and are not stored: every element is computed
- * alike, whatever stands beside it, so its bits do not depend on m. */
+ * alike, whatever stands beside it, so its bits do not depend on m. cppcheck does not see that the
+ * calls with more rows than LANES are not made. */
 SDPAI_INLINE void B(product_nt_group)(const int rows, const int keys, int64_t n, int64_t k,
                                       const real *a, int64_t lda, const B_TYPE *b, int64_t ldb,
                                       real *c, int64_t ldc, struct B(ahead) * ahead) {
   const real *a_row[LANES];
   const B_TYPE *b_row[LANES];
+  /* cppcheck-suppress arrayIndexOutOfBounds */
   for (int u = 0; u < rows; u++) a_row[u] = a + u * lda;
   for (int v = 0; v < keys; v++) b_row[v] = b + (v < n ? v : n - 1) * ldb;
   vec acc[LANES];
@@ -63,6 +65,7 @@ SDPAI_INLINE void B(product_nt_group)(const int rows, const int keys, int64_t n,
     B(ask)(ahead, keys * LANES);
     vec x[LANES];
     SDPAI_UNROLL(16)
+    /* cppcheck-suppress arrayIndexOutOfBounds */
     for (int u = 0; u < rows; u++) x[u] = V(load)(a_row[u] + t);
     SDPAI_UNROLL(16)
     for (int v = 0; v < keys; v++) {
