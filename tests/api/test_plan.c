@@ -282,29 +282,37 @@ static void test_failing_allocations(void **state) {
 }
 
 /* An allocator that ignores the alignment counts as one that fails. */
-static char crooked[1 << 20];
+struct crooked {
+  size_t shift; /* of a block from where it should begin */
+  int released;
+  char memory[1 << 15];
+};
 static void *crooked_alloc(void *ctx, size_t bytes, size_t alignment) {
-  (void)ctx;
-  if (bytes + alignment > sizeof crooked) return NULL;
-  return crooked + (alignment - (uintptr_t)crooked % alignment) % alignment + 1;
+  struct crooked *crooked = ctx;
+  char *memory = crooked->memory;
+  if (crooked->shift >= alignment || bytes + 2 * alignment > sizeof crooked->memory) return NULL;
+  return memory + (alignment - (uintptr_t)memory % alignment) % alignment + crooked->shift;
 }
 static void crooked_free(void *ctx, void *block, size_t bytes) {
   (void)block, (void)bytes;
-  ++*(int *)ctx;
+  ((struct crooked *)ctx)->released++;
 }
 static void test_misaligned_allocator(void **state) {
   (void)state;
+  static struct crooked crooked;
   sdpa_options options;
   struct api_call call;
-  int released = 0;
   assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
   options.alloc = crooked_alloc;
   options.release = crooked_free;
-  options.alloc_ctx = &released;
+  options.alloc_ctx = &crooked;
   init_large(&call, SDPA_F32);
-  sdpa_plan *plan;
-  assert_int_equal(sdpa_plan_create(&call.problem, &options, &plan), SDPA_ERROR_MEMORY);
-  assert_int_equal(released, 1);
+  for (crooked.shift = 1; crooked.shift <= 32; crooked.shift *= 2) {
+    sdpa_plan *plan;
+    crooked.released = 0;
+    assert_int_equal(sdpa_plan_create(&call.problem, &options, &plan), SDPA_ERROR_MEMORY);
+    assert_int_equal(crooked.released, 1);
+  }
   api_call_free(&call);
 }
 

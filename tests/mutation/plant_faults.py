@@ -13,6 +13,7 @@ import argparse
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -103,25 +104,28 @@ class Results:
         self.known[fault.name] = (fault.key(), verdict, test, seconds)
 
 
-def check_clean(build, tests, folder):
-    """Runs all quick tests on the tree as it is, and notes how long each takes."""
+def check_clean(build, folder):
+    """The tests, after each has passed on the tree as it is; notes how long each takes."""
     stamp = folder / "clean.txt"
-    lines = stamp.read_text().splitlines() if stamp.exists() else [""]
-    if lines[0] == build.digest:
-        for line in lines[1:]:
-            name, seconds = line.split()
-            tests[name].usual = float(seconds)
-        return
-    build.configure()
-    said = build.ninja([])  # all: ctest tells no command of a program that is not there
-    if said:
-        raise Unfit(f"the tree does not build:\n{said}")
-    tests.update(quick_tests.read(build.out))
-    failed = [test.name for test in tests.values() if not test.run(measure=True)]
-    if failed:
-        raise Unfit(f"without a fault these tests fail: {' '.join(failed)}")
-    times = [f"{test.name} {test.usual:.2f}" for test in tests.values()]
-    stamp.write_text("\n".join([build.digest, *times]) + "\n")
+    lines = stamp.read_text().splitlines() if stamp.exists() else []
+    if lines[:1] != [build.digest]:
+        build.configure()
+        said = build.ninja([])  # all: ctest tells no command of a program that is not there
+        if said:
+            raise Unfit(f"the tree does not build:\n{said}")
+        lines = [build.digest]
+        stamp.write_text(build.digest + "\n")
+    tests = quick_tests.read(build.out)
+    passed = dict(line.split() for line in lines[1:])
+    for name, test in tests.items():
+        if name in passed:
+            test.usual = float(passed[name])
+        elif test.run(measure=True):
+            with stamp.open("a") as file:
+                file.write(f"{name} {test.usual:.2f}\n")
+        else:
+            raise Unfit(f"without a fault this test fails: {name}")
+    return tests
 
 
 def try_fault(build, fault, order):
@@ -196,12 +200,12 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     os.environ.update(quick_tests.ENVIRONMENT)
     build = Build(folder)
-    tests = quick_tests.read(build.out) if (build.out / "build.ninja").exists() else {}
-    check_clean(build, tests, folder)
+    tests = check_clean(build, folder)
     return summary(list(plant(build, faults, tests, Results(folder / "results.txt", given.again))))
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # as at the end of a fault: restores
     try:
         sys.exit(main())
     except (Unfit, fault_table.BadTable, quick_tests.BadList) as error:
