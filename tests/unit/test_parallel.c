@@ -20,7 +20,10 @@ int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *)
 int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*start)(void *), void *arg) {
-  if (atomic_fetch_sub(&creations_left, 1) <= 0) return EAGAIN;
+  if (atomic_fetch_sub(&creations_left, 1) <= 0) {
+    errno = ENOMEM; /* as the system calls within leave it */
+    return EAGAIN;
+  }
   atomic_fetch_add(&creations, 1);
   if (attributes && first_stack == 0) pthread_attr_getstacksize(attributes, &first_stack);
   return __real_pthread_create(thread, attributes, start, arg);
