@@ -388,6 +388,7 @@ static void test_text_truncation(void **state) {
   assert_int_equal(sdpa_problem_check(&call.problem, NULL, full, 0), SDPA_ERROR_SHAPE);
   assert_int_equal(strlen(full), length);
   assert_int_equal(sdpa_problem_check(&call.problem, NULL, NULL, 0), SDPA_ERROR_SHAPE);
+  assert_int_equal(sdpa_problem_check(&call.problem, NULL, NULL, 16), SDPA_ERROR_SHAPE);
   call.problem.query_len = 2;
   assert_int_equal(sdpa_problem_check(&call.problem, NULL, full, sizeof full), SDPA_OK);
   assert_string_equal(full, "");

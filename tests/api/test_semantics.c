@@ -55,6 +55,24 @@ static void test_rule_1_scale(void **state) {
   }
 }
 
+/* The one-shot calls, all four sizes different: rows of each tensor as long as they should be. */
+static void test_one_shot(void **state) {
+  (void)state;
+  const float q[2] = {1, 0}, v[12] = {8, 0, 1, -8, 16, 0, 1, -16, 24, 0, 1, -24};
+  const float k[3] = {0, (float)log(2), (float)log(5)};
+  const double weights[6] = {.125, .25, .625, 1. / 3, 1. / 3, 1. / 3};
+  const double output[8] = {20, 0, 1, -20, 16, 0, 1, -16};
+  double q_f64[2] = {1, 0}, v_f64[12], k_f64[3] = {0, log(2), log(5)}, w_f64[6], o_f64[8];
+  float w[6], o[8];
+  for (int i = 0; i < 12; i++) v_f64[i] = (double)v[i];
+  assert_int_equal(sdpa_attention_f32(2, 3, 1, 4, q, k, v, o, w), SDPA_OK);
+  assert_int_equal(sdpa_attention_f64(2, 3, 1, 4, q_f64, k_f64, v_f64, o_f64, w_f64), SDPA_OK);
+  api_assert_all_near(SDPA_F32, w, 6, weights, 1);
+  api_assert_all_near(SDPA_F32, o, 8, output, 24);
+  api_assert_all_near(SDPA_F64, w_f64, 6, weights, 1);
+  api_assert_all_near(SDPA_F64, o_f64, 8, output, 24);
+}
+
 /* Four columns: the default scale is 1/2. Two halves of a logarithm make up for it. */
 static void test_rule_1_default_scale(void **state) {
   (void)state;
@@ -305,6 +323,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_huge_scores),
       cmocka_unit_test(test_rule_1_scale),
+      cmocka_unit_test(test_one_shot),
       cmocka_unit_test(test_rule_1_default_scale),
       cmocka_unit_test(test_rule_2_softcap),
       cmocka_unit_test(test_rule_3_alibi),
