@@ -267,6 +267,7 @@ static void test_bad_softmax(void **state) {
     assert_int_equal(softmax(type, 3, 2, 1, &in, far, NULL, 0, &out, 2), SDPA_ERROR_OVERFLOW);
     assert_int_equal(softmax(type, 3, 2, 1, &in, 2, NULL, 0, &out, far), SDPA_ERROR_OVERFLOW);
     assert_int_equal(softmax(type, far, far, 1, &in, 0, NULL, 0, &out, far), SDPA_ERROR_OVERFLOW);
+    assert_int_equal(softmax(type, 1, far, 1, &in, 0, NULL, 0, &out, 0), SDPA_ERROR_OVERFLOW);
     assert_sentinel(type, &out);
 
     assert_int_equal(softmax(type, 0, 2, 1, NULL, 0, NULL, 0, NULL, 0), SDPA_OK);
