@@ -5,11 +5,14 @@
  * Semantics rules 11 and 12. The property tests plant such values at random; these are the cases
  * that can be written down, in all columns, rows and outputs.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "api_support.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define FOR_TYPES for (uint32_t type = SDPA_F64; type <= SDPA_F32; type++)
 
@@ -231,6 +234,59 @@ static void test_neighbours(void **state) {
   }
 }
 
+/* A transposed V: what an excluded key holds changes no bit, whichever product reads it. */
+static void test_transposed_values(void **state) {
+  (void)state;
+  enum { ROWS = 40, KEYS = 200, DIM = 33, EXCLUDED = 5 };
+  for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
+    if (!api_offers(engine)) continue;
+    FOR_TYPES {
+      struct api_call call;
+      sdpa_options options;
+      unsigned char finite[ROWS * DIM * sizeof(double)];
+      assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+      options.engine = engine;
+      api_call_init(&call, type, api_one_head(ROWS, KEYS, DIM, DIM), SDPA_MASK, 0);
+      call.problem.value.row = 1;
+      call.problem.value.col = KEYS;
+      for (int i = 0; i < ROWS; i++) api_mask(&call)[i * KEYS + EXCLUDED] = 0;
+      for (int i = 0; i < DIM * KEYS; i++) {
+        api_put(type, api_key(&call), i, (i * 7919 % 1009 - 504) / 252.);
+        api_put(type, api_value(&call), i, (i * 6151 % 1013 - 506) / 253.);
+      }
+      assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+      memcpy(finite, call.args.output, call.bytes[API_OUTPUT]);
+      api_put(type, api_value(&call), EXCLUDED + 3 * KEYS, NAN);
+      assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+      assert_memory_equal(finite, call.args.output, call.bytes[API_OUTPUT]);
+      api_call_free(&call);
+    }
+  }
+}
+
+/* All of this program once more with the kernels of another core type, if OpenBLAS has them: of those
+ * for AVX-512 the one for small products gives other bits where an operand is transposed. */
+static void test_other_core_type(void **state) {
+  (void)state;
+#if defined(__x86_64__) && defined(__GNUC__)
+  static const char again[] = "SDPA_TEST_OTHER_CORE";
+  if (getenv(again) || !__builtin_cpu_supports("avx512vl") || !api_offers(SDPA_ENGINE_BLAS)) skip();
+  int status = -1;
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    setenv(again, "1", 1);
+    setenv("OPENBLAS_CORETYPE", "SkylakeX", 1);
+    execl("/proc/self/exe", "test_nan_infinity", (char *)NULL);
+    _exit(127);
+  }
+  assert_true(waitpid(child, &status, 0) == child);
+  assert_int_equal(status, 0);
+#else
+  skip();
+#endif
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_excluded),
@@ -240,6 +296,8 @@ int main(void) {
       cmocka_unit_test(test_underflowed_weight),
       cmocka_unit_test(test_infinite_values),
       cmocka_unit_test(test_neighbours),
+      cmocka_unit_test(test_transposed_values),
+      cmocka_unit_test(test_other_core_type),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
