@@ -73,6 +73,27 @@ static void test_one_shot(void **state) {
   api_assert_all_near(SDPA_F64, o_f64, 8, output, 24);
 }
 
+/* One row of more keys than a tile or a small product has. */
+static void test_one_long_row(void **state) {
+  (void)state;
+  enum { KEYS = 1000, DIM = 4 };
+  FOR_TYPES for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
+    struct api_call call;
+    sdpa_options options;
+    if (!api_offers(engine)) continue;
+    assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+    options.engine = engine;
+    api_call_init(&call, type, api_one_head(1, KEYS, DIM, DIM), SDPA_WEIGHTS, 0);
+    memset(api_query(&call), 0, call.bytes[API_QUERY]);
+    for (int i = 0; i < KEYS * DIM; i++) api_put(type, api_value(&call), i, i / DIM % 2);
+    assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+    for (int j = 0; j < KEYS; j++)
+      api_assert_near(type, api_get(type, call.args.weights, j), 1. / KEYS, 1. / KEYS);
+    api_assert_all_near(type, call.args.output, DIM, (const double[]){.5, .5, .5, .5}, 1);
+    api_call_free(&call);
+  }
+}
+
 /* Four columns: the default scale is 1/2. Two halves of a logarithm make up for it. */
 static void test_rule_1_default_scale(void **state) {
   (void)state;
@@ -324,6 +345,7 @@ int main(void) {
       cmocka_unit_test(test_huge_scores),
       cmocka_unit_test(test_rule_1_scale),
       cmocka_unit_test(test_one_shot),
+      cmocka_unit_test(test_one_long_row),
       cmocka_unit_test(test_rule_1_default_scale),
       cmocka_unit_test(test_rule_2_softcap),
       cmocka_unit_test(test_rule_3_alibi),
