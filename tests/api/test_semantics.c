@@ -73,6 +73,31 @@ static void test_one_shot(void **state) {
   api_assert_all_near(SDPA_F64, o_f64, 8, output, 24);
 }
 
+/* A scale of 0 makes scores 0, and of excluded keys no NaN: many rows and few. */
+static void test_rule_1_scale_zero(void **state) {
+  (void)state;
+  enum { MOST = 40 };
+  FOR_TYPES for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
+    if (!api_offers(engine)) continue;
+    for (int64_t n = 2; n <= MOST; n += MOST - 2) {
+      struct api_call call;
+      sdpa_options options;
+      assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+      options.engine = engine;
+      api_call_init(&call, type, api_one_head(n, n, 2, 1), SDPA_CAUSAL | SDPA_SCALE | SDPA_LSE,
+                    SDPA_ALIGN_TOP_LEFT);
+      call.problem.scale = 0;
+      for (int64_t j = 0; j < n; j++) api_put(type, api_value(&call), j, (double)(j + 1));
+      assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+      for (int64_t i = 0; i < n; i++) {
+        api_assert_near(type, api_get(type, call.args.output, i), (double)i / 2 + 1, MOST);
+        api_assert_near(type, api_get(type, call.args.lse, i), log((double)(i + 1)), 4);
+      }
+      api_call_free(&call);
+    }
+  }
+}
+
 /* One row of more keys than a tile or a small product has. */
 static void test_one_long_row(void **state) {
   (void)state;
@@ -344,6 +369,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_huge_scores),
       cmocka_unit_test(test_rule_1_scale),
+      cmocka_unit_test(test_rule_1_scale_zero),
       cmocka_unit_test(test_one_shot),
       cmocka_unit_test(test_one_long_row),
       cmocka_unit_test(test_rule_1_default_scale),
