@@ -182,6 +182,31 @@ static void test_underflowed_weight(void **state) {
   }
 }
 
+/* So it does where a sink takes all of a row, whose factor underflows as a whole. */
+static void test_underflow_beside_a_sink(void **state) {
+  (void)state;
+  enum { MOST = 40 };
+  FOR_TYPES for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
+    if (!api_offers(engine)) continue;
+    for (int i = 0; i < PLANTED * 2; i++) {
+      const int64_t rows = i % 2 ? MOST : 1;
+      struct api_call call;
+      sdpa_options options;
+      assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+      options.engine = engine;
+      api_call_init(&call, type, api_one_head(rows, 2, 1, 2), SDPA_SINKS, 0);
+      api_put(type, api_sinks(&call), 0, 1e5);
+      api_put_all(type, api_value(&call), 4, (const double[]){3, 4, 1, planted[i / 2]});
+      assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+      for (int64_t r = 0; r < rows; r++) {
+        assert_true(fabs(api_get(type, call.args.output, 2 * r)) < 1e-30);
+        assert_false(isfinite(api_get(type, call.args.output, 2 * r + 1)));
+      }
+      api_call_free(&call);
+    }
+  }
+}
+
 /* Infinities in V at keys with weight: the infinity, and NaN where both signs meet. */
 /* Infinity with its sign, or NaN, in its column; whichever the engine finds easier. */
 static void test_infinite_values(void **state) {
@@ -294,6 +319,7 @@ int main(void) {
       cmocka_unit_test(test_nan_row),
       cmocka_unit_test(test_score_of_minus_infinity),
       cmocka_unit_test(test_underflowed_weight),
+      cmocka_unit_test(test_underflow_beside_a_sink),
       cmocka_unit_test(test_infinite_values),
       cmocka_unit_test(test_neighbours),
       cmocka_unit_test(test_transposed_values),
