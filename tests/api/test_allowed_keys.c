@@ -46,6 +46,7 @@ static const struct picture pictures[] = {
     {SDPA_WINDOW, SDPA_ALIGN_OFFSET, 2, 3, 0, FAR, -FAR, 0, 0, "x.. xx."},
     {SDPA_WINDOW, SDPA_ALIGN_OFFSET, 2, 3, 0, 0, FAR, 0, 0, "... ..."},
     {SDPA_WINDOW, SDPA_ALIGN_OFFSET, 2, 3, FAR, FAR, 1, 0, 0, "xxx xxx"},
+    {SDPA_WINDOW, SDPA_ALIGN_OFFSET, 2, 3, FAR, FAR, -2, 0, 0, "xxx xxx"},
     {SDPA_WINDOW, SDPA_ALIGN_OFFSET, 2, 3, -1, FAR, -FAR - 1, 0, 0, "... x.."},
     {SDPA_WINDOW, SDPA_ALIGN_OFFSET, 3, 3, FAR, -1, FAR, 0, 0, "xxx .xx ..x"},
     {SDPA_WINDOW, SDPA_ALIGN_OFFSET, 3, 3, FAR - 1, FAR, FAR, 0, 0, ".xx ..x ..."},

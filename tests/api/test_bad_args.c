@@ -195,8 +195,10 @@ static void test_reserved(void **state) {
   (void)state;
   struct api_call call;
   init(&call, EVERYTHING);
-  call.args.reserved0 = 23;
-  check_refused(&call, &call.args, "args.reserved0", "23", SDPA_ERROR_VALUE);
+  call.args.reserved0 = 1;
+  check_refused(&call, &call.args, "args.reserved0", "1", SDPA_ERROR_VALUE);
+  call.args.reserved0 = UINT32_MAX;
+  check_refused(&call, &call.args, "args.reserved0", "4294967295", SDPA_ERROR_VALUE);
   api_call_free(&call);
 }
 

@@ -286,6 +286,60 @@ static void test_errno(void **state) {
   assert_int_equal(errno, 1234);
 }
 
+/* Forward and backward, with a sink so low that the C library's exp() sets errno. */
+enum { N_Q = 2, N_K = 3, DIM = 2, GRADIENTS = (N_Q + 2 * N_K) * DIM };
+static void differentiate(uint32_t engine, float gradients[GRADIENTS]) {
+  const float q[N_Q * DIM] = {1, 0.3f, -0.7f, 2}, sink = -1000;
+  const float k[N_K * DIM] = {0.1f, 3, -1, 0.7f, 0.9f, -2}, v[N_K * DIM] = {1, 2, 0.3f, 4, 5, -6};
+  float output[N_Q * DIM], lse[N_Q];
+  sdpa_problem problem;
+  sdpa_options options;
+  sdpa_plan *plan;
+  sdpa_args args = {.size = sizeof args, .query = q, .key = k, .value = v, .sinks = &sink};
+  const sdpa_grads grads = {.size = sizeof grads,
+                            .output = output,
+                            .lse = lse,
+                            .grad_output = q,
+                            .grad_query = gradients,
+                            .grad_key = gradients + N_Q * DIM,
+                            .grad_value = gradients + (N_Q + N_K) * DIM};
+  assert_int_equal(sdpa_problem_init(&problem, sizeof problem), SDPA_OK);
+  assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+  options.engine = engine;
+  problem.query_type = SDPA_F32;
+  problem.features = SDPA_SINKS | SDPA_LSE;
+  problem.batch = problem.query_heads = problem.kv_heads = 1;
+  problem.query_len = N_Q, problem.key_len = N_K;
+  problem.key_dim = problem.value_dim = DIM;
+  assert_int_equal(sdpa_problem_layout(&problem, SDPA_LAYOUT_BHSD), SDPA_OK);
+  args.output = output, args.lse = lse;
+  assert_int_equal(sdpa_attention(&problem, &options, &args), SDPA_OK);
+  args.output = args.lse = NULL;
+  assert_int_equal(sdpa_plan_create_backward(&problem, &options, &plan), SDPA_OK);
+  assert_int_equal(sdpa_backward_check(plan, &args, &grads, NULL, 0, NULL, 0), SDPA_OK);
+  assert_int_equal(sdpa_backward(plan, &args, &grads, NULL, 0), SDPA_OK);
+  sdpa_plan_destroy(plan);
+}
+
+static void test_backward(void **state) {
+  (void)state;
+  for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
+    float usual[GRADIENTS], gradients[GRADIENTS];
+    if (!api_offers(engine)) continue;
+    differentiate(engine, usual);
+    fesetround(FE_UPWARD);
+    const double before = third(1);
+    errno = 1234;
+    differentiate(engine, gradients);
+    const int error = errno;
+    const double after = third(1);
+    restore();
+    assert_int_equal(error, 1234);
+    assert_true(after == before && after != third(1));
+    assert_memory_equal(gradients, usual, sizeof usual);
+  }
+}
+
 /* An allocator that sets errno, as malloc and munmap may. */
 static void *loud_alloc(void *ctx, size_t bytes, size_t alignment) {
   (void)ctx;
@@ -328,6 +382,7 @@ int main(void) {
       cmocka_unit_test(test_flush_to_zero),
       cmocka_unit_test(test_subnormal_values),
       cmocka_unit_test(test_errno),
+      cmocka_unit_test(test_backward),
       cmocka_unit_test(test_errno_of_the_allocator),
   };
   return cmocka_run_group_tests(tests, compute_default, NULL);

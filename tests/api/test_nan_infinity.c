@@ -5,11 +5,14 @@
  * Semantics rules 11 and 12. The property tests plant such values at random; these are the cases
  * that can be written down, in all columns, rows and outputs.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "api_support.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define FOR_TYPES for (uint32_t type = SDPA_F64; type <= SDPA_F32; type++)
 
@@ -179,6 +182,31 @@ static void test_underflowed_weight(void **state) {
   }
 }
 
+/* So it does where a sink takes all of a row, whose factor underflows as a whole. */
+static void test_underflow_beside_a_sink(void **state) {
+  (void)state;
+  enum { MOST = 40 };
+  FOR_TYPES for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
+    if (!api_offers(engine)) continue;
+    for (int i = 0; i < PLANTED * 2; i++) {
+      const int64_t rows = i % 2 ? MOST : 1;
+      struct api_call call;
+      sdpa_options options;
+      assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+      options.engine = engine;
+      api_call_init(&call, type, api_one_head(rows, 2, 1, 2), SDPA_SINKS, 0);
+      api_put(type, api_sinks(&call), 0, 1e5);
+      api_put_all(type, api_value(&call), 4, (const double[]){3, 4, 1, planted[i / 2]});
+      assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+      for (int64_t r = 0; r < rows; r++) {
+        assert_true(fabs(api_get(type, call.args.output, 2 * r)) < 1e-30);
+        assert_false(isfinite(api_get(type, call.args.output, 2 * r + 1)));
+      }
+      api_call_free(&call);
+    }
+  }
+}
+
 /* Infinities in V at keys with weight: the infinity, and NaN where both signs meet. */
 /* Infinity with its sign, or NaN, in its column; whichever the engine finds easier. */
 static void test_infinite_values(void **state) {
@@ -231,6 +259,59 @@ static void test_neighbours(void **state) {
   }
 }
 
+/* A transposed V: what an excluded key holds changes no bit, whichever product reads it. */
+static void test_transposed_values(void **state) {
+  (void)state;
+  enum { ROWS = 20, KEYS = 200, DIM = 33, VALUE_DIM = 150, EXCLUDED = 5 };
+  for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
+    if (!api_offers(engine)) continue;
+    FOR_TYPES {
+      struct api_call call;
+      sdpa_options options;
+      unsigned char finite[ROWS * VALUE_DIM * sizeof(double)];
+      assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+      options.engine = engine;
+      api_call_init(&call, type, api_one_head(ROWS, KEYS, DIM, VALUE_DIM), SDPA_MASK, 0);
+      call.problem.value.row = 1;
+      call.problem.value.col = KEYS;
+      for (int i = 0; i < ROWS; i++) api_mask(&call)[i * KEYS + EXCLUDED] = 0;
+      for (int i = 0; i < DIM * KEYS; i++)
+        api_put(type, api_key(&call), i, (i * 7919 % 1009 - 504) / 252.);
+      for (int i = 0; i < VALUE_DIM * KEYS; i++)
+        api_put(type, api_value(&call), i, (i * 6151 % 1013 - 506) / 253.);
+      assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+      memcpy(finite, call.args.output, call.bytes[API_OUTPUT]);
+      api_put(type, api_value(&call), EXCLUDED + (VALUE_DIM - 1) * KEYS, NAN);
+      assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+      assert_memory_equal(finite, call.args.output, call.bytes[API_OUTPUT]);
+      api_call_free(&call);
+    }
+  }
+}
+
+/* All of this program once more with the kernels of another core type, if OpenBLAS has them: of those
+ * for AVX-512 the one for small products gives other bits where an operand is transposed. */
+static void test_other_core_type(void **state) {
+  (void)state;
+#if defined(__x86_64__) && defined(__GNUC__)
+  static const char again[] = "SDPA_TEST_OTHER_CORE";
+  if (getenv(again) || !__builtin_cpu_supports("avx512vl") || !api_offers(SDPA_ENGINE_BLAS)) skip();
+  int status = -1;
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    setenv(again, "1", 1);
+    setenv("OPENBLAS_CORETYPE", "SkylakeX", 1);
+    execl("/proc/self/exe", "test_nan_infinity", (char *)NULL);
+    _exit(127);
+  }
+  assert_true(waitpid(child, &status, 0) == child);
+  assert_int_equal(status, 0);
+#else
+  skip();
+#endif
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_excluded),
@@ -238,8 +319,11 @@ int main(void) {
       cmocka_unit_test(test_nan_row),
       cmocka_unit_test(test_score_of_minus_infinity),
       cmocka_unit_test(test_underflowed_weight),
+      cmocka_unit_test(test_underflow_beside_a_sink),
       cmocka_unit_test(test_infinite_values),
       cmocka_unit_test(test_neighbours),
+      cmocka_unit_test(test_transposed_values),
+      cmocka_unit_test(test_other_core_type),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

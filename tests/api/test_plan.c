@@ -206,6 +206,51 @@ static void test_allocator(void **state) {
   api_call_free(&call);
 }
 
+/* One execution in exactly the plan's bytes writes none behind them, and one without a workspace
+ * takes it from the allocator where the bytes are more than `stack`. Returns the bytes. */
+static size_t run_in_exact_workspace(const struct api_call *call, uint32_t engine, size_t stack) {
+  enum { BEHIND = 4096, FILLER = 0xA5 };
+  struct counter counter;
+  sdpa_options options;
+  sdpa_plan *plan;
+  size_t bytes, alignment;
+  init_counted(&options, &counter);
+  options.engine = engine;
+  options.threads = 1;
+  assert_int_equal(sdpa_plan_create(&call->problem, &options, &plan), SDPA_OK);
+  assert_int_equal(sdpa_plan_workspace(plan, &bytes, &alignment), SDPA_OK);
+  char *workspace = aligned_workspace(bytes + BEHIND, alignment);
+  memset(workspace + bytes, FILLER, BEHIND);
+  assert_int_equal(sdpa_execute(plan, &call->args, workspace, bytes), SDPA_OK);
+  for (int i = 0; i < BEHIND; i++) assert_int_equal((uint8_t)workspace[bytes + (size_t)i], FILLER);
+  const int before = atomic_load(&counter.allocations);
+  assert_int_equal(sdpa_execute(plan, &call->args, NULL, 0), SDPA_OK);
+  assert_int_equal(atomic_load(&counter.allocations) - before, bytes > stack);
+  free(workspace);
+  sdpa_plan_destroy(plan);
+  assert_int_equal(atomic_load(&counter.live), 0);
+  return bytes;
+}
+
+/* 8 KiB of workspace lie on the stack, so that small problems need no heap; no more do. */
+static void test_small_workspaces(void **state) {
+  (void)state;
+  enum { STACK = 8192 };
+  int small = 0, next = 0;
+  for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
+    if (!api_offers(engine)) continue;
+    for (int64_t n = 1; n <= 400; n += 3) {
+      struct api_call call;
+      api_call_init(&call, SDPA_F32, api_one_head(n % 10 + 1, n, n % 37 + 1, n % 41 + 1), 0, 0);
+      const size_t bytes = run_in_exact_workspace(&call, engine, STACK);
+      small += bytes > 0 && bytes <= STACK;
+      next += bytes > STACK && bytes <= 2 * STACK;
+      api_call_free(&call);
+    }
+  }
+  assert_true(small > 0 && next > 0);
+}
+
 /* Each allocation fails once: SDPA_ERROR_MEMORY, nothing written, nothing leaked; then it works. */
 static void test_failing_allocations(void **state) {
   (void)state;
@@ -237,29 +282,37 @@ static void test_failing_allocations(void **state) {
 }
 
 /* An allocator that ignores the alignment counts as one that fails. */
-static char crooked[1 << 20];
+struct crooked {
+  size_t shift; /* of a block from where it should begin */
+  int released;
+  char memory[1 << 15];
+};
 static void *crooked_alloc(void *ctx, size_t bytes, size_t alignment) {
-  (void)ctx;
-  if (bytes + alignment > sizeof crooked) return NULL;
-  return crooked + (alignment - (uintptr_t)crooked % alignment) % alignment + 1;
+  struct crooked *crooked = ctx;
+  char *memory = crooked->memory;
+  if (crooked->shift >= alignment || bytes + 2 * alignment > sizeof crooked->memory) return NULL;
+  return memory + (alignment - (uintptr_t)memory % alignment) % alignment + crooked->shift;
 }
 static void crooked_free(void *ctx, void *block, size_t bytes) {
   (void)block, (void)bytes;
-  ++*(int *)ctx;
+  ((struct crooked *)ctx)->released++;
 }
 static void test_misaligned_allocator(void **state) {
   (void)state;
+  static struct crooked crooked;
   sdpa_options options;
   struct api_call call;
-  int released = 0;
   assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
   options.alloc = crooked_alloc;
   options.release = crooked_free;
-  options.alloc_ctx = &released;
+  options.alloc_ctx = &crooked;
   init_large(&call, SDPA_F32);
-  sdpa_plan *plan;
-  assert_int_equal(sdpa_plan_create(&call.problem, &options, &plan), SDPA_ERROR_MEMORY);
-  assert_int_equal(released, 1);
+  for (crooked.shift = 1; crooked.shift <= 32; crooked.shift *= 2) {
+    sdpa_plan *plan;
+    crooked.released = 0;
+    assert_int_equal(sdpa_plan_create(&call.problem, &options, &plan), SDPA_ERROR_MEMORY);
+    assert_int_equal(crooked.released, 1);
+  }
   api_call_free(&call);
 }
 
@@ -344,6 +397,7 @@ int main(void) {
       cmocka_unit_test(test_workspace_null),
       cmocka_unit_test(test_workspace_grows_with_keys_only),
       cmocka_unit_test(test_allocator),
+      cmocka_unit_test(test_small_workspaces),
       cmocka_unit_test(test_failing_allocations),
       cmocka_unit_test(test_misaligned_allocator),
       cmocka_unit_test(test_parallel_for),

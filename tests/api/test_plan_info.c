@@ -277,6 +277,22 @@ static void test_texts(void **state) {
   api_call_free(&call);
 }
 
+/* One type where all declared tensors have it; else each one's. */
+static void test_types_in_texts(void **state) {
+  (void)state;
+  struct api_call call;
+  api_call_init(&call, SDPA_BF16, api_one_head(2, 3, 2, 2), 0, 0);
+  call.problem.bias_type = SDPA_F32; /* of a bias that there is not */
+  check_description(&call.problem, SDPA_ENGINE_AUTO, ", bf16, workspace");
+  call.problem.features = SDPA_BIAS;
+  check_description(&call.problem, SDPA_ENGINE_AUTO,
+                    ", Q bf16 K bf16 V bf16 output bf16 bias f32, workspace");
+  call.problem.features = SDPA_NO_OUTPUT | SDPA_LSE;
+  call.problem.value_type = call.problem.output_type = SDPA_F32;
+  check_description(&call.problem, SDPA_ENGINE_AUTO, ", bf16, workspace");
+  api_call_free(&call);
+}
+
 static void test_version_and_status(void **state) {
   (void)state;
   assert_int_equal(sdpa_version(), SDPA_VERSION);
@@ -303,6 +319,7 @@ int main(void) {
       cmocka_unit_test(test_threads_and_splits),
       cmocka_unit_test(test_flops_and_bytes),
       cmocka_unit_test(test_texts),
+      cmocka_unit_test(test_types_in_texts),
       cmocka_unit_test(test_reduced_precision),
       cmocka_unit_test(test_version_and_status),
   };

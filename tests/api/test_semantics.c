@@ -55,6 +55,70 @@ static void test_rule_1_scale(void **state) {
   }
 }
 
+/* The one-shot calls, all four sizes different: rows of each tensor as long as they should be. */
+static void test_one_shot(void **state) {
+  (void)state;
+  const float q[2] = {1, 0}, v[12] = {8, 0, 1, -8, 16, 0, 1, -16, 24, 0, 1, -24};
+  const float k[3] = {0, (float)log(2), (float)log(5)};
+  const double weights[6] = {.125, .25, .625, 1. / 3, 1. / 3, 1. / 3};
+  const double output[8] = {20, 0, 1, -20, 16, 0, 1, -16};
+  double q_f64[2] = {1, 0}, v_f64[12], k_f64[3] = {0, log(2), log(5)}, w_f64[6], o_f64[8];
+  float w[6], o[8];
+  for (int i = 0; i < 12; i++) v_f64[i] = (double)v[i];
+  assert_int_equal(sdpa_attention_f32(2, 3, 1, 4, q, k, v, o, w), SDPA_OK);
+  assert_int_equal(sdpa_attention_f64(2, 3, 1, 4, q_f64, k_f64, v_f64, o_f64, w_f64), SDPA_OK);
+  api_assert_all_near(SDPA_F32, w, 6, weights, 1);
+  api_assert_all_near(SDPA_F32, o, 8, output, 24);
+  api_assert_all_near(SDPA_F64, w_f64, 6, weights, 1);
+  api_assert_all_near(SDPA_F64, o_f64, 8, output, 24);
+}
+
+/* A scale of 0 makes scores 0, and of excluded keys no NaN: many rows and few. */
+static void test_rule_1_scale_zero(void **state) {
+  (void)state;
+  enum { MOST = 40 };
+  FOR_TYPES for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
+    if (!api_offers(engine)) continue;
+    for (int64_t n = 2; n <= MOST; n += MOST - 2) {
+      struct api_call call;
+      sdpa_options options;
+      assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+      options.engine = engine;
+      api_call_init(&call, type, api_one_head(n, n, 2, 1), SDPA_CAUSAL | SDPA_SCALE | SDPA_LSE,
+                    SDPA_ALIGN_TOP_LEFT);
+      call.problem.scale = 0;
+      for (int64_t j = 0; j < n; j++) api_put(type, api_value(&call), j, (double)(j + 1));
+      assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+      for (int64_t i = 0; i < n; i++) {
+        api_assert_near(type, api_get(type, call.args.output, i), (double)i / 2 + 1, MOST);
+        api_assert_near(type, api_get(type, call.args.lse, i), log((double)(i + 1)), 4);
+      }
+      api_call_free(&call);
+    }
+  }
+}
+
+/* One row of more keys than a tile or a small product has. */
+static void test_one_long_row(void **state) {
+  (void)state;
+  enum { KEYS = 1000, DIM = 4 };
+  FOR_TYPES for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
+    struct api_call call;
+    sdpa_options options;
+    if (!api_offers(engine)) continue;
+    assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+    options.engine = engine;
+    api_call_init(&call, type, api_one_head(1, KEYS, DIM, DIM), SDPA_WEIGHTS, 0);
+    memset(api_query(&call), 0, call.bytes[API_QUERY]);
+    for (int i = 0; i < KEYS * DIM; i++) api_put(type, api_value(&call), i, i / DIM % 2);
+    assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+    for (int j = 0; j < KEYS; j++)
+      api_assert_near(type, api_get(type, call.args.weights, j), 1. / KEYS, 1. / KEYS);
+    api_assert_all_near(type, call.args.output, DIM, (const double[]){.5, .5, .5, .5}, 1);
+    api_call_free(&call);
+  }
+}
+
 /* Four columns: the default scale is 1/2. Two halves of a logarithm make up for it. */
 static void test_rule_1_default_scale(void **state) {
   (void)state;
@@ -305,6 +369,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_huge_scores),
       cmocka_unit_test(test_rule_1_scale),
+      cmocka_unit_test(test_rule_1_scale_zero),
+      cmocka_unit_test(test_one_shot),
+      cmocka_unit_test(test_one_long_row),
       cmocka_unit_test(test_rule_1_default_scale),
       cmocka_unit_test(test_rule_2_softcap),
       cmocka_unit_test(test_rule_3_alibi),

@@ -146,6 +146,13 @@ static void test_mask(void **state) {
     fill(type, &scores, 6, (const double[]){0, NAN, log(3), log(3), INFINITY, 0});
     assert_int_equal(softmax(type, 2, 3, 1, &scores, 3, mask, 0, &weights, 3), SDPA_OK);
     api_assert_all_near(type, &weights, 6, (const double[]){.25, 0, .75, .75, 0, .25}, 1);
+
+    /* Scaled once, 3 and 1/3 to 1. */
+    fill(type, &scores, 3, (const double[]){0, NAN, log(3) / 2});
+    assert_int_equal(softmax(type, 1, 3, 2, &scores, 3, mask, 0, &weights, 3), SDPA_OK);
+    api_assert_all_near(type, &weights, 3, (const double[]){.25, 0, .75}, 1);
+    assert_int_equal(softmax(type, 1, 3, -2, &scores, 3, mask, 0, &weights, 3), SDPA_OK);
+    api_assert_all_near(type, &weights, 3, (const double[]){.75, 0, .25}, 1);
   }
 }
 
@@ -267,6 +274,7 @@ static void test_bad_softmax(void **state) {
     assert_int_equal(softmax(type, 3, 2, 1, &in, far, NULL, 0, &out, 2), SDPA_ERROR_OVERFLOW);
     assert_int_equal(softmax(type, 3, 2, 1, &in, 2, NULL, 0, &out, far), SDPA_ERROR_OVERFLOW);
     assert_int_equal(softmax(type, far, far, 1, &in, 0, NULL, 0, &out, far), SDPA_ERROR_OVERFLOW);
+    assert_int_equal(softmax(type, 1, far, 1, &in, 0, NULL, 0, &out, 0), SDPA_ERROR_OVERFLOW);
     assert_sentinel(type, &out);
 
     assert_int_equal(softmax(type, 0, 2, 1, NULL, 0, NULL, 0, NULL, 0), SDPA_OK);

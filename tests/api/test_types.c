@@ -295,6 +295,31 @@ static void test_defaults(void **state) {
   }
 }
 
+/* Long rows with gaps between their elements, in and out: with one key V is the output. */
+static void test_strided_rows(void **state) {
+  (void)state;
+  enum { DIM = 300, VALUE_COL = 2, OUTPUT_COL = 3 };
+  static uint16_t value[DIM * VALUE_COL], output[DIM * OUTPUT_COL];
+  static const uint16_t query = 0, key = 0, untouched = 0x7777;
+  for (uint32_t type = SDPA_BF16; type <= SDPA_F16; type++) {
+    for (int i = 0; i < DIM; i++) api_put(type, value, i * VALUE_COL, i % 251);
+    FOR_ENGINES(engine) {
+      sdpa_problem p = problem_of((struct types){type, type, type, type, type}, 1);
+      sdpa_args a;
+      p.value_dim = DIM;
+      assert_int_equal(sdpa_problem_layout(&p, SDPA_LAYOUT_BHSD), SDPA_OK);
+      p.value.col = VALUE_COL;
+      p.output.col = OUTPUT_COL;
+      assert_int_equal(sdpa_args_init(&a, sizeof a), SDPA_OK);
+      a.query = &query, a.key = &key, a.value = value, a.output = output;
+      for (int i = 0; i < DIM * OUTPUT_COL; i++) output[i] = untouched;
+      run(engine, &p, &a);
+      for (int i = 0; i < DIM * OUTPUT_COL; i++)
+        assert_int_equal(output[i], i % OUTPUT_COL ? untouched : value[i / OUTPUT_COL * VALUE_COL]);
+    }
+  }
+}
+
 /* What a plan tells: bytes of each tensor by its own element, and the types. */
 static void test_plan_tells(void **state) {
   (void)state;
@@ -365,7 +390,7 @@ int main(void) {
       cmocka_unit_test(test_nan),       cmocka_unit_test(test_lowest_bias),
       cmocka_unit_test(test_mixture),   cmocka_unit_test(test_offered),
       cmocka_unit_test(test_defaults),  cmocka_unit_test(test_plan_tells),
-      cmocka_unit_test(test_alignment),
+      cmocka_unit_test(test_alignment), cmocka_unit_test(test_strided_rows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

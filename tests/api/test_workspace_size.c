@@ -1,4 +1,5 @@
-/* test_workspace_size.c - the workspace of engine tiled is tiles: it does not follow the lengths
+/* test_workspace_size.c - the workspace of engine tiled is tiles, that of blas some rows: it does
+ * not follow the lengths
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -6,8 +7,8 @@
 
 enum { FEW_QUERIES = 4, MANY_QUERIES = 4096, HEADS = 8, DIM = 64 };
 
-static size_t workspace(uint32_t type, uint32_t features, int64_t query_len, int64_t key_len,
-                        int64_t key_col, int32_t threads) {
+static size_t workspace_of(uint32_t engine, uint32_t type, uint32_t features, int64_t query_len,
+                           int64_t key_len, int64_t key_col, int32_t threads) {
   sdpa_problem problem;
   sdpa_options options;
   sdpa_plan *plan;
@@ -26,12 +27,17 @@ static size_t workspace(uint32_t type, uint32_t features, int64_t query_len, int
   if (features & SDPA_SCORES) problem.score_stage = SDPA_STAGE_BIASED;
   assert_int_equal(sdpa_problem_layout(&problem, SDPA_LAYOUT_BHSD), SDPA_OK);
   problem.key.col = problem.value.col = key_col;
-  options.engine = SDPA_ENGINE_TILED;
+  options.engine = engine;
   options.threads = threads;
   assert_int_equal(sdpa_plan_create(&problem, &options, &plan), SDPA_OK);
   assert_int_equal(sdpa_plan_workspace(plan, &bytes, &alignment), SDPA_OK);
   sdpa_plan_destroy(plan);
   return bytes;
+}
+
+static size_t workspace(uint32_t type, uint32_t features, int64_t query_len, int64_t key_len,
+                        int64_t key_col, int32_t threads) {
+  return workspace_of(SDPA_ENGINE_TILED, type, features, query_len, key_len, key_col, threads);
 }
 
 static const uint32_t features[] = {0,
@@ -86,11 +92,24 @@ static void test_few_queries(void **state) {
   assert_true(together < (size_t)keys * HEADS * DIM * sizeof(float) / 64);
 }
 
+/* Engine blas: 4,096 rows of a million keys need what 16 need. */
+static void test_rows_of_engine_blas(void **state) {
+  (void)state;
+  api_needs(SDPA_ENGINE_BLAS);
+  const int64_t keys = 1 << 20;
+  for (uint32_t type = SDPA_F64; type <= SDPA_F16; type++) {
+    const size_t bytes = workspace_of(SDPA_ENGINE_BLAS, type, SDPA_MASK, 16, keys, 1, 1);
+    assert_int_equal(workspace_of(SDPA_ENGINE_BLAS, type, SDPA_MASK, MANY_QUERIES, keys, 1, 1),
+                     bytes);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_key_len),
       cmocka_unit_test(test_query_len),
       cmocka_unit_test(test_few_queries),
+      cmocka_unit_test(test_rows_of_engine_blas),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

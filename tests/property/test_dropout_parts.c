@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 2, HEADS = 3, QUERIES = 19, KEYS = 37, DIM = 8, NUMBERS = 4096 };
+enum { BATCH = 2, HEADS = 3, QUERIES = 19, KEYS = 37, DIM = 8, NUMBERS = 8192 };
 enum { WEIGHTS = BATCH * HEADS * QUERIES * KEYS };
 
 /* From `first` on, `count` of them, in each dimension of the weights. */
@@ -24,8 +24,8 @@ static const double numbers[NUMBERS]; /* all 0: every weight before dropout is 1
 
 static void run(const struct part *part, struct property_way way, double dropout, uint64_t seed,
                 uint8_t *kept) {
-  double *weights = malloc(WEIGHTS * sizeof *weights);
   const int64_t n = part->count[0] * part->count[1] * part->count[2] * part->count[3];
+  double *weights = malloc((size_t)n * sizeof *weights);
   sdpa_problem p;
   sdpa_args args;
   sdpa_options options;
@@ -105,7 +105,31 @@ static void test_parts(void **state) {
   assert_true(dropped > WEIGHTS && dropped < 2 * WEIGHTS); /* about 1.4 of 3 */
 }
 
+/* Rows of several tiles, and of several times the draws that are made at a time: few and many. */
+static void test_long_rows(void **state) {
+  (void)state;
+  enum { MOST_ROWS = 12, LONG = 700, CUT = 100 };
+  static uint8_t whole[MOST_ROWS * LONG], kept[MOST_ROWS * CUT];
+  struct property_way ways[PROPERTY_WAYS_MAX];
+  const int n_ways = property_ways(ways);
+  for (int64_t rows = 2; rows <= MOST_ROWS; rows += MOST_ROWS - 2) {
+    for (int k = 0; k < n_ways; k++) {
+      const struct part all = {{0, 0, 0, 0}, {1, 1, rows, LONG}};
+      run(&all, ways[k], 0.5, 77, whole);
+      for (int64_t at = 0; at < LONG; at += CUT) {
+        const struct part part = {{0, 0, 0, at}, {1, 1, rows, CUT}};
+        run(&part, ways[k], 0.5, 77, kept);
+        for (int64_t i = 0; i < rows; i++)
+          if (memcmp(kept + i * CUT, whole + i * LONG + at, CUT) != 0)
+            fail_msg("another mask from key %lld of row %lld on, %s", (long long)at, (long long)i,
+                     ways[k].name);
+      }
+    }
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts),
+                                     cmocka_unit_test(test_long_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

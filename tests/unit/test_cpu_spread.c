@@ -188,6 +188,7 @@ static cpu_set_t mask_when_turned_out(int from, const cpu_set_t *given, struct s
   while (!sleeper->is_down) pthread_cond_wait(&sleeper->changed, &sleeper->mutex);
   allow(from, from);
   sdpai_cpu_turn_out(&sleeper->bed, sleeper->thread);
+  sdpai_cpu_turn_out(&sleeper->bed, sleeper->thread); /* by the next job: what it had is not lost */
   assert_int_equal(pthread_getaffinity_np(sleeper->thread, sizeof mask, &mask), 0);
   if (given) assert_int_equal(pthread_setaffinity_np(sleeper->thread, sizeof *given, given), 0);
   sleeper->is_woken = 1;

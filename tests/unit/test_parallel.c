@@ -20,7 +20,10 @@ int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *)
 int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*start)(void *), void *arg) {
-  if (atomic_fetch_sub(&creations_left, 1) <= 0) return EAGAIN;
+  if (atomic_fetch_sub(&creations_left, 1) <= 0) {
+    errno = ENOMEM; /* as the system calls within leave it */
+    return EAGAIN;
+  }
   atomic_fetch_add(&creations, 1);
   if (attributes && first_stack == 0) pthread_attr_getstacksize(attributes, &first_stack);
   return __real_pthread_create(thread, attributes, start, arg);
@@ -41,18 +44,31 @@ static void test_one_thread_starts_none(void **state) {
   assert_int_equal(atomic_load(&creations), 0);
 }
 
-/* No thread at all, then a few, then all that are asked for. */
+/* This thread's signal mask is still `before`. */
+static void assert_same_signals(const sigset_t *before) {
+  sigset_t after;
+  pthread_sigmask(SIG_SETMASK, NULL, &after);
+  for (int i = 1; i < NSIG; i++) assert_int_equal(sigismember(before, i), sigismember(&after, i));
+}
+
+/* No thread at all, then a few, then all that are asked for; the caller's errno and signals stay. */
 static void test_failing_creation(void **state) {
   (void)state;
+  sigset_t before;
+  pthread_sigmask(SIG_SETMASK, NULL, &before);
+  errno = 12345;
   atomic_store(&creations_left, 0);
   assert_true(counted_run(4, 100));
   assert_int_equal(atomic_load(&creations), 0);
   atomic_store(&creations_left, 2);
   for (int i = 0; i < 5000; i++) assert_true(counted_run(8, 10));
   assert_int_equal(atomic_load(&creations), 2);
+  assert_true(atomic_load(&creations_left) > -10); /* asked again now and then, not in each job */
   atomic_store(&creations_left, INT32_MAX);
   for (int i = 0; i < 5000; i++) assert_true(counted_run(4, 10));
   assert_int_equal(atomic_load(&creations), 3);
+  assert_int_equal(errno, 12345);
+  assert_same_signals(&before);
 }
 
 /* ---- items and slots --------------------------------------------------------------------------
@@ -340,7 +356,7 @@ static void inspect(void *arg, int64_t item, int64_t slot) {
 static void test_workers(void **state) {
   (void)state;
   struct inspection inspection = {.expected = 4};
-  sigset_t before, after;
+  sigset_t before;
   /* The caller's own environment and signals: neither used by workers nor changed. */
   pthread_sigmask(SIG_SETMASK, NULL, &before);
   fesetenv(FE_DFL_ENV);
@@ -349,7 +365,6 @@ static void test_workers(void **state) {
   run(4, 4, inspect, &inspection);
   int error = errno, rounding = fegetround(), flags = fetestexcept(FE_ALL_EXCEPT);
   fesetenv(FE_DFL_ENV);
-  pthread_sigmask(SIG_SETMASK, NULL, &after);
   assert_int_equal(error, 12345);
   assert_int_equal(rounding, FE_UPWARD);
   assert_int_equal(flags, 0);
@@ -358,7 +373,7 @@ static void test_workers(void **state) {
   assert_int_equal(atomic_load(&inspection.wrong_rounding), 0);
   assert_int_equal(atomic_load(&inspection.wrong_signals), 0);
   assert_int_equal(atomic_load(&inspection.wrong_name), 0);
-  for (int i = 1; i < NSIG; i++) assert_int_equal(sigismember(&before, i), sigismember(&after, i));
+  assert_same_signals(&before);
 }
 
 /* The environment in which a worker is started is not the one it works in. */

@@ -67,6 +67,11 @@ static void one_too_many(void *ctx, int64_t tasks, sdpai_task task, void *arg) {
   forwards(ctx, tasks + 1, task, arg);
 }
 
+static void counted_from_one(void *ctx, int64_t tasks, sdpai_task task, void *arg) {
+  (void)ctx;
+  for (int64_t i = 1; i <= tasks; i++) task(arg, i);
+}
+
 static void negative(void *ctx, int64_t tasks, sdpai_task task, void *arg) {
   task(arg, -1);
   forwards(ctx, tasks, task, arg);
@@ -166,9 +171,10 @@ static void test_wrong_loops(void **state) {
   static const struct {
     sdpai_parallel_for loop;
     int complete; /* every item is computed nevertheless */
-  } cases[] = {{nothing, 0},      {without_first, 1}, {without_last, 1},
-               {all_twice, 1},    {one_twice, 1},     {one_instead_of_another, 1},
-               {one_too_many, 1}, {negative, 1},      {far_off, 1}};
+  } cases[] = {{nothing, 0},      {without_first, 1},    {without_last, 1},
+               {all_twice, 1},    {one_twice, 1},        {one_instead_of_another, 1},
+               {one_too_many, 1}, {counted_from_one, 1}, {negative, 1},
+               {far_off, 1}};
   static struct counts counts;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     assert_int_not_equal(run_counted(cases[i].loop, NULL, count_item, &counts), 0);

@@ -184,6 +184,8 @@ static void test_environment(void **state) {
       {"257", NULL, 256, 0},
       {"1000", NULL, 256, 0},
       {"99999999999999999999", NULL, 256, 0},
+      {"4294967298", NULL, 256, 0}, /* 2^32 + 2 */
+      {NULL, "2147483648", 256, 0},
       {"007", NULL, 7, 0},
       {NULL, "3,2,1", 3, 0},
       {NULL, " 4 , 2", 4, 0},
@@ -253,11 +255,37 @@ static void test_this_machine(void **state) {
   assert_int_equal(wait_for_child(start_child(check_affinity, NULL)), 0);
 }
 
+/* A quota for read_machine(), which asks the machine; 0: the machine's own. */
+static int32_t quota_told;
+int32_t __real_sdpai_cpu_quota(const char *from);
+int32_t __wrap_sdpai_cpu_quota(const char *from);
+int32_t __wrap_sdpai_cpu_quota(const char *from) {
+  return quota_told ? quota_told : __real_sdpai_cpu_quota(from);
+}
+
+/* A quota below the CPUs of the mask counts, one above does not. */
+static int check_quota(void *arg) {
+  cpu_set_t mask;
+  quota_told = *(const int32_t *)arg;
+  unsetenv("SDPA_NUM_THREADS");
+  unsetenv("OMP_NUM_THREADS");
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return 1;
+  const int32_t cpus = CPU_COUNT(&mask), expected = quota_told < cpus ? quota_told : cpus;
+  return sdpai_cpu_count() == expected && sdpai_default_threads() == expected ? 0 : 2;
+}
+
+static void test_quota(void **state) {
+  (void)state;
+  int32_t quotas[] = {1, 2, 100000};
+  for (size_t i = 0; i < sizeof quotas / sizeof *quotas; i++)
+    assert_int_equal(wait_for_child(start_child(check_quota, &quotas[i])), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_quota_texts),  cmocka_unit_test(test_quota_tree),
       cmocka_unit_test(test_environment),  cmocka_unit_test(test_one_cpu),
-      cmocka_unit_test(test_this_machine),
+      cmocka_unit_test(test_this_machine), cmocka_unit_test(test_quota),
   };
   return cmocka_run_group_tests_name("thread_count", tests, NULL, NULL);
 }
