@@ -200,7 +200,7 @@ static void test_underflow_beside_a_sink(void **state) {
       assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
       for (int64_t r = 0; r < rows; r++) {
         assert_true(fabs(api_get(type, call.args.output, 2 * r)) < 1e-30);
-        assert_false(isfinite(api_get(type, call.args.output, 2 * r + 1)));
+        assert_true(isfinite(api_get(type, call.args.output, 2 * r + 1)) == 0);
       }
       api_call_free(&call);
     }
