@@ -213,7 +213,7 @@ static void test_empty_outputs(void **state) {
   assert_int_equal(sdpa_attention_f64(0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL), SDPA_OK);
 }
 
-/* A window at the end of long keys: what comes before is tiles, or splits, that no row attends, and the
+/* A window at the end of long keys: before it are tiles, or splits, that no row attends, and the
  * last tile may hold a single key. */
 static void check_late_window(uint32_t type, uint32_t engine, int64_t rows, int64_t keys) {
   enum { LEFT = 10 };

@@ -1,5 +1,5 @@
-/* test_backward_excluded.c - an excluded key whose finite numbers overflow in the products; rows without
- * scores
+/* test_backward_excluded.c - an excluded key whose finite numbers overflow in the products;
+ * rows without scores
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
@@ -80,8 +80,8 @@ static void test_blas(void **state) {
   check(SDPA_ENGINE_BLAS);
 }
 
-/* A row all of whose scores are -inf has no gradients (rule 10), whatever a sink is: `sink` NULL, or its
- * logit, which is the row's log-sum-exp then. */
+/* A row all of whose scores are -inf has no gradients (rule 10), whatever a sink is: `sink` NULL,
+ * or its logit, which is the row's log-sum-exp then. */
 static void check_without_scores(uint32_t engine, const float *sink) {
   const float query[2] = {1, -1}, key[2] = {-INFINITY, -INFINITY}, value[2] = {1, 2};
   const float output[2] = {0, 1.5f}, grad_output[2] = {1, 0};

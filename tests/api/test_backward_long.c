@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Lengths at which engine tiled cuts rows into chunks and keys into tiles and groups: more than random
- * problems have. Engine blas knows nothing of these.
+ * Lengths at which engine tiled cuts rows into chunks and keys into tiles and groups: more than
+ * random problems have. Engine blas knows nothing of these.
  */
 #include "api_support.h"
 
@@ -31,7 +31,7 @@ static void spread(uint32_t type, void *data, int64_t n, int64_t step) {
   for (int64_t i = 0; i < n; i++) api_put(type, data, i, (double)(i * step % 509 - 254) / 256);
 }
 
-/* Query, key, value, bias and slopes' gradients, `counts` elements each. */
+/* Gradients of query, key, value, bias and slopes. */
 static void differentiate(const struct api_call *call, uint32_t engine, int32_t threads,
                           const void *grad_output, void *gradients[GRADIENTS]) {
   sdpa_options options;

@@ -259,8 +259,8 @@ static void test_neighbours(void **state) {
   }
 }
 
-/* Behind many finite keys, beyond what many rows share of them at a time, one that is not: the row that
- * excludes it does not see it. */
+/* Behind many finite keys, beyond what many rows share of them at a time, one that is not: the row
+ * that excludes it does not see it. */
 static void test_late_value(void **state) {
   (void)state;
   enum { ROWS = 70, KEYS = 1500, DIM = 64, LATE = 1100, COLUMN = 3 };
@@ -313,8 +313,8 @@ static void test_transposed_values(void **state) {
   }
 }
 
-/* All of this program once more with the kernels of another core type, if OpenBLAS has them: of those
- * for AVX-512 the one for small products gives other bits where an operand is transposed. */
+/* All of this program once more with the kernels of another core type, if OpenBLAS has them: of
+ * those for AVX-512 the one for small products gives other bits where an operand is transposed. */
 static void test_other_core_type(void **state) {
   (void)state;
 #if defined(__x86_64__) && defined(__GNUC__)

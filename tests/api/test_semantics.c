@@ -98,8 +98,8 @@ static void test_rule_1_scale_zero(void **state) {
   }
 }
 
-/* Rows of more keys than a tile, a split or a small product has: those before or from key 2,600 on have
- * three times the weight of the others. */
+/* Rows of more keys than a tile, a split or a small product has: those before or from key 2,600 on
+ * have three times the weight of the others. */
 static void check_long_rows(uint32_t type, uint32_t engine, uint32_t features, int64_t rows,
                             int first) {
   enum {

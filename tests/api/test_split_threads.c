@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Where rows are few and keys long, several threads share the keys of each head. Entries of the batch
- * have keys of different lengths, the last one the fewest.
+ * Where rows are few and keys long, several threads share the keys of each head. Entries of the
+ * batch have keys of different lengths, the last one the fewest.
  */
 #include "api_support.h"
 
