@@ -248,15 +248,44 @@ static void test_nothing_to_write(void **state) {
   assert_int_equal(sdpa_attention_f32(many, many, 0, 0, NULL, NULL, NULL, NULL, NULL), SDPA_OK);
 }
 
+/* A window at the end of long keys: before it are tiles, or splits, that no row attends, and the
+ * last tile may hold a single key. */
+static void check_late_window(uint32_t type, uint32_t engine, int64_t rows, int64_t keys) {
+  enum { LEFT = 10 };
+  struct api_call call;
+  sdpa_options options;
+  assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+  options.engine = engine;
+  api_call_init(&call, type, api_one_head(rows, keys, 1, 1), SDPA_WINDOW | SDPA_LSE,
+                SDPA_ALIGN_BOTTOM_RIGHT);
+  call.problem.window_left = LEFT;
+  memset(api_query(&call), 0, call.bytes[API_QUERY]);
+  for (int64_t j = 0; j < keys; j++) api_put(type, api_value(&call), j, (double)(j - keys));
+  assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+  for (int64_t i = 0; i < rows; i++) {
+    api_assert_near(type, api_get(type, call.args.output, i), (double)(i - rows - LEFT / 2), 64);
+    api_assert_near(type, api_get(type, call.args.lse, i), log(LEFT + 1), 4);
+  }
+  api_call_free(&call);
+}
+
+static void test_late_windows(void **state) {
+  (void)state;
+  static const int64_t lens[] = {129, 513, 2049, 5000};
+  FOR_TYPES for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
+    for (int n = 0; n < 4 && api_offers(engine); n++) {
+      check_late_window(type, engine, 1, lens[n]);
+      check_late_window(type, engine, 40, lens[n]);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_pictures),
-      cmocka_unit_test(test_per_batch_entry),
-      cmocka_unit_test(test_mask_and_intersection),
-      cmocka_unit_test(test_grouped_heads),
-      cmocka_unit_test(test_empty),
-      cmocka_unit_test(test_empty_outputs),
-      cmocka_unit_test(test_nothing_to_write),
+      cmocka_unit_test(test_pictures),        cmocka_unit_test(test_late_windows),
+      cmocka_unit_test(test_per_batch_entry), cmocka_unit_test(test_mask_and_intersection),
+      cmocka_unit_test(test_grouped_heads),   cmocka_unit_test(test_empty),
+      cmocka_unit_test(test_empty_outputs),   cmocka_unit_test(test_nothing_to_write),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

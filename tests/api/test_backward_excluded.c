@@ -1,4 +1,5 @@
-/* test_backward_excluded.c - an excluded key whose finite numbers overflow in the products
+/* test_backward_excluded.c - an excluded key whose finite numbers overflow in the products;
+ * rows without scores
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
@@ -7,6 +8,7 @@
  */
 #include "api_support.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { ROWS = 5, KEYS = 3, DIM = 4, EXCLUDED = 1 };
@@ -107,8 +109,60 @@ static void test_no_query_heads(void **state) {
   }
 }
 
+/* A row all of whose scores are -inf has no gradients (rule 10), whatever a sink is: `sink` NULL,
+ * or its logit, which is the row's log-sum-exp then. */
+static void check_without_scores(uint32_t engine, const float *sink) {
+  const float query[2] = {1, -1}, key[2] = {-INFINITY, -INFINITY}, value[2] = {1, 2};
+  const float output[2] = {0, 1.5f}, grad_output[2] = {1, 0};
+  const float lse[2] = {sink ? *sink : -INFINITY, NAN}; /* row 1 is not looked at */
+  const int64_t rows[1] = {1};
+  float grad_query[2] = {7, 7}, grad_key[2] = {7, 7}, grad_value[2] = {7, 7}, grad_sink = 7;
+  sdpa_problem p;
+  sdpa_options options;
+  sdpa_plan *plan;
+  if (!api_offers(engine)) return;
+  assert_int_equal(sdpa_problem_init(&p, sizeof p), SDPA_OK);
+  assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+  options.engine = engine;
+  p.query_type = SDPA_F32;
+  p.features = SDPA_LSE | SDPA_QUERY_LENS | (sink ? SDPA_SINKS : 0);
+  p.batch = p.query_heads = p.kv_heads = p.key_dim = p.value_dim = 1;
+  p.query_len = p.key_len = 2;
+  assert_int_equal(sdpa_problem_layout(&p, SDPA_LAYOUT_BHSD), SDPA_OK);
+  const sdpa_args args = {.size = sizeof args,
+                          .query = query,
+                          .key = key,
+                          .value = value,
+                          .sinks = sink,
+                          .query_lens = rows};
+  const sdpa_grads grads = {.size = sizeof grads,
+                            .output = output,
+                            .lse = lse,
+                            .grad_output = grad_output,
+                            .grad_query = grad_query,
+                            .grad_key = grad_key,
+                            .grad_value = grad_value,
+                            .grad_sinks = sink ? &grad_sink : NULL};
+  assert_int_equal(sdpa_plan_create_backward(&p, &options, &plan), SDPA_OK);
+  assert_int_equal(sdpa_backward(plan, &args, &grads, NULL, 0), SDPA_OK);
+  sdpa_plan_destroy(plan);
+  for (int i = 0; i < 2; i++)
+    assert_true(grad_query[i] == 0 && grad_key[i] == 0 && grad_value[i] == 0);
+  if (sink) assert_true(grad_sink == 0);
+}
+
+static void test_row_without_scores(void **state) {
+  (void)state;
+  const float sinks[] = {NAN, 2, INFINITY, -INFINITY};
+  for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
+    check_without_scores(engine, NULL);
+    for (int i = 0; i < 4; i++) check_without_scores(engine, &sinks[i]);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_tiled), cmocka_unit_test(test_blas),
-                                     cmocka_unit_test(test_no_query_heads)};
+                                     cmocka_unit_test(test_no_query_heads),
+                                     cmocka_unit_test(test_row_without_scores)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

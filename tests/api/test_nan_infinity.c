@@ -259,6 +259,30 @@ static void test_neighbours(void **state) {
   }
 }
 
+/* Behind many finite keys, beyond what many rows share of them at a time, one that is not: the row
+ * that excludes it does not see it. */
+static void test_late_value(void **state) {
+  (void)state;
+  enum { ROWS = 70, KEYS = 1500, DIM = 64, LATE = 1100, COLUMN = 3 };
+  FOR_TYPES for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
+    struct api_call call;
+    sdpa_options options;
+    if (!api_offers(engine)) continue;
+    assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+    options.engine = engine;
+    api_call_init(&call, type, api_one_head(ROWS, KEYS, DIM, DIM), SDPA_MASK, 0);
+    api_mask(&call)[LATE] = 0;
+    api_mask(&call)[0] = 0; /* so that the first block is looked at, too */
+    api_put(type, api_value(&call), LATE * DIM + COLUMN, NAN);
+    assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+    for (int64_t i = 0; i < ROWS; i++)
+      for (int64_t d = 0; d < DIM; d++)
+        assert_int_equal(isnan(api_get(type, call.args.output, i * DIM + d)) != 0,
+                         i > 0 && d == COLUMN);
+    api_call_free(&call);
+  }
+}
+
 /* A transposed V: what an excluded key holds changes no bit, whichever product reads it. */
 static void test_transposed_values(void **state) {
   (void)state;
@@ -289,8 +313,8 @@ static void test_transposed_values(void **state) {
   }
 }
 
-/* All of this program once more with the kernels of another core type, if OpenBLAS has them: of those
- * for AVX-512 the one for small products gives other bits where an operand is transposed. */
+/* All of this program once more with the kernels of another core type, if OpenBLAS has them: of
+ * those for AVX-512 the one for small products gives other bits where an operand is transposed. */
 static void test_other_core_type(void **state) {
   (void)state;
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -322,6 +346,7 @@ int main(void) {
       cmocka_unit_test(test_underflow_beside_a_sink),
       cmocka_unit_test(test_infinite_values),
       cmocka_unit_test(test_neighbours),
+      cmocka_unit_test(test_late_value),
       cmocka_unit_test(test_transposed_values),
       cmocka_unit_test(test_other_core_type),
   };

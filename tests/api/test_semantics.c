@@ -98,24 +98,49 @@ static void test_rule_1_scale_zero(void **state) {
   }
 }
 
-/* One row of more keys than a tile or a small product has. */
-static void test_one_long_row(void **state) {
+/* Rows of more keys than a tile, a split or a small product has: those before or from key 2,600 on
+ * have three times the weight of the others. */
+static void check_long_rows(uint32_t type, uint32_t engine, uint32_t features, int64_t rows,
+                            int first) {
+  enum {
+    KEYS = 5000,
+    CUT = 2600,
+    CHAIN = 5000 / 8
+  }; /* times the additions api_assert_near allows */
+  const int64_t heavy = first ? CUT : KEYS - CUT;
+  const double sum = (double)(KEYS + 2 * heavy);
+  struct api_call call;
+  sdpa_options options;
+  assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+  options.engine = engine;
+  api_call_init(&call, type, api_one_head(rows, KEYS, 1, 1), features, 0);
+  for (int64_t i = 0; i < rows; i++) api_put(type, api_query(&call), i, 1);
+  for (int64_t j = 0; j < KEYS; j++) {
+    const int is_heavy = (j < CUT) == first;
+    api_put(type, api_key(&call), j, is_heavy ? log(3) : 0);
+    api_put(type, api_value(&call), j, 1 + is_heavy);
+  }
+  assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+  for (int64_t i = 0; i < rows; i++) {
+    api_assert_near(type, api_get(type, call.args.output, i), 1 + 3 * (double)heavy / sum, CHAIN);
+    if (!features) continue;
+    api_assert_near(type, api_get(type, call.args.lse, i), log(sum), CHAIN);
+    for (int64_t j = 0; j < KEYS; j++)
+      api_assert_near(type, api_get(type, call.args.weights, i * KEYS + j),
+                      ((j < CUT) == first ? 3 : 1) / sum, CHAIN * 3 / sum);
+  }
+  api_call_free(&call);
+}
+
+static void test_long_rows(void **state) {
   (void)state;
-  enum { KEYS = 1000, DIM = 4 };
   FOR_TYPES for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
-    struct api_call call;
-    sdpa_options options;
-    if (!api_offers(engine)) continue;
-    assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
-    options.engine = engine;
-    api_call_init(&call, type, api_one_head(1, KEYS, DIM, DIM), SDPA_WEIGHTS, 0);
-    memset(api_query(&call), 0, call.bytes[API_QUERY]);
-    for (int i = 0; i < KEYS * DIM; i++) api_put(type, api_value(&call), i, i / DIM % 2);
-    assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
-    for (int j = 0; j < KEYS; j++)
-      api_assert_near(type, api_get(type, call.args.weights, j), 1. / KEYS, 1. / KEYS);
-    api_assert_all_near(type, call.args.output, DIM, (const double[]){.5, .5, .5, .5}, 1);
-    api_call_free(&call);
+    for (int first = 0; first < 2 && api_offers(engine); first++) {
+      for (int64_t rows = 1; rows <= 40; rows += 39) {
+        check_long_rows(type, engine, 0, rows, first);
+        check_long_rows(type, engine, STATS, rows, first);
+      }
+    }
   }
 }
 
@@ -371,7 +396,7 @@ int main(void) {
       cmocka_unit_test(test_rule_1_scale),
       cmocka_unit_test(test_rule_1_scale_zero),
       cmocka_unit_test(test_one_shot),
-      cmocka_unit_test(test_one_long_row),
+      cmocka_unit_test(test_long_rows),
       cmocka_unit_test(test_rule_1_default_scale),
       cmocka_unit_test(test_rule_2_softcap),
       cmocka_unit_test(test_rule_3_alibi),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# plant_faults.py - do the tests catch anything? One fault after the other, planted in a copy of src/
+# plant_faults.py - do the tests catch anything? Faults planted in a copy of src/, one at a time
 #
 # SPDX-License-Identifier: BSD-3-Clause
 """Plants each fault of faults.txt, builds the quick tests and runs them until one fails.

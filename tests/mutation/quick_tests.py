@@ -1,8 +1,8 @@
 # quick_tests.py - the tests that a planted fault has to get past
 #
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every test that ctest knows under LABELS and no others, but for those that quick_tests.txt leaves out,
-with few random problems. The order is by the fault's file, so that most are caught by the first."""
+"""Every test that ctest knows under LABELS and no others, but for those that quick_tests.txt leaves
+out, with few random problems. The order is by the fault's file: most are caught by the first."""
 
 import json
 import os

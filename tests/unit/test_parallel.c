@@ -51,7 +51,7 @@ static void assert_same_signals(const sigset_t *before) {
   for (int i = 1; i < NSIG; i++) assert_int_equal(sigismember(before, i), sigismember(&after, i));
 }
 
-/* No thread at all, then a few, then all that are asked for; the caller's errno and signals stay. */
+/* No thread at all, then a few, then all that are asked for; the caller keeps errno and signals. */
 static void test_failing_creation(void **state) {
   (void)state;
   sigset_t before;
