@@ -154,10 +154,18 @@ static size_t most_of_engine(uint32_t engine, uint32_t isa) {
   return most;
 }
 
+/* ThreadSanitizer keeps more than 128 KiB of thread-local data for each thread. */
+static void skip_if_threads_need_more(void) {
+#if defined(__SANITIZE_THREAD__)
+  skip();
+#endif
+}
+
 static size_t idle_bytes;
 
 static void test_callers(void **state) {
   (void)state;
+  skip_if_threads_need_more();
   static struct use idle = {.is_idle = 1};
   idle_bytes = run_on_painted_stack(&idle);
   print_message("a thread by itself, with the program's thread-local data: %zu bytes\n",
@@ -176,6 +184,7 @@ static void test_callers(void **state) {
 
 static void test_workers(void **state) {
   (void)state;
+  skip_if_threads_need_more();
   static struct entry_output out;
   const sdpa_options options = entry_options(SDPA_ENGINE_TILED, THREADS);
   assert_true(entry_expect(SDPA_ENGINE_TILED));
