@@ -119,9 +119,11 @@ static sdpa_status merge(const sdpa_options *options, struct entry_output *out) 
   const sdpa_args inputs = threaded_args(THREADED_MANY, NULL);
   const size_t n = output_numbers(&problem), rows = n / (size_t)problem.value_dim;
   float *output = out->numbers, *lse = output + n;
-  memcpy(output, inputs.query, n * sizeof *output);
+  const float *query = inputs.query; /* wider than an output: its beginning and its end */
+  const float *part = query + rows * (size_t)(problem.key_dim - problem.value_dim);
+  memcpy(output, query, n * sizeof *output);
   memcpy(lse, inputs.key, rows * sizeof *lse);
-  return sdpa_merge(&problem, options, output, lse, inputs.bias, inputs.value);
+  return sdpa_merge(&problem, options, output, lse, part, inputs.value);
 }
 
 static sdpa_status softmax(struct entry_output *out) {

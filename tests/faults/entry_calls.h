@@ -16,7 +16,8 @@
 #include <sdpa/sdpa.h>
 
 /* The problems are those of threaded_call.h: MANY, or FEW where the name says so. SMALL has its
- * workspace on the stack. MERGE, SOFTMAX and SMALL allocate nothing; the last two take no options. */
+ * workspace on the stack. MERGE, SOFTMAX and SMALL allocate nothing; the last two take no
+ * options. */
 enum entry_call {
   ENTRY_ONE_SHOT,
   ENTRY_PLAN,
@@ -44,7 +45,7 @@ sdpa_options entry_options(uint32_t engine, int32_t threads);
 /* Whether this build has the engine. Calls the library. */
 int entry_offers(uint32_t engine);
 
-/* Runs the call, after filling `out` with a pattern. Its status is the first that is not SDPA_OK. */
+/* Runs the call, after filling `out` with a pattern. The status is the first but SDPA_OK. */
 sdpa_status entry_run(enum entry_call call, const sdpa_options *options, struct entry_output *out);
 
 /* Whether a failed call has left `out` alone. */

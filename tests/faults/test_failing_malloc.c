@@ -15,8 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The C library lets a program define these (glibc manual, Replacing malloc) and keeps its own under
- * the names below. A sanitizer has taken that place already. */
+/* The C library lets a program define these (glibc manual, Replacing malloc) and keeps its own
+ * under the names below. A sanitizer has taken that place already. */
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define CAN_FAIL 1
 
@@ -70,7 +70,7 @@ void free(void *block) {
   __libc_free(block);
 }
 
-/* ---- one call in one child -------------------------------------------------------------------- */
+/* ---- one call in one child ---- */
 
 enum { THREADS = 3, MOST_REQUESTS = 100, RETRY_JOBS = 1100 };
 

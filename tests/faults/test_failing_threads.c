@@ -102,7 +102,7 @@ static void test_refusals(void **state) {
   }
 }
 
-/* ---- the system's own refusal ----------------------------------------------------------------- */
+/* ---- the system's own refusal ---- */
 
 static void *do_nothing(void *arg) {
   return arg;

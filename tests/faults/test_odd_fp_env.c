@@ -1,4 +1,4 @@
-/* test_odd_fp_env.c - callers in other rounding modes, with flush-to-zero and with traps, on threads
+/* test_odd_fp_env.c - callers in other rounding modes, flush-to-zero or traps, on threads
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *

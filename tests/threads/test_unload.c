@@ -133,7 +133,7 @@ static void test_unload(void **state) {
   assert_false(is_loaded());
 }
 
-/* ---- what is left behind ----------------------------------------------------------------------- */
+/* ---- what is left behind ---- */
 
 enum { WARM_TURNS = 20, TURNS = 200, MOST_KEYS = PTHREAD_KEYS_MAX };
 
