@@ -5,8 +5,14 @@
 #ifndef SDPAI_COMPILER_H
 #define SDPAI_COMPILER_H
 
+/* Where lines and branches are counted, a function is counted once, not once for each of its callers. */
+#if defined(__GNUC__) && !defined(SDPAI_COVERAGE)
+#define SDPAI_INLINE static inline __attribute__((always_inline))
+#else
+#define SDPAI_INLINE static inline
+#endif
+
 #if defined(__GNUC__)
-#define SDPAI_INLINE         static inline __attribute__((always_inline))
 #define SDPAI_NOINLINE       __attribute__((noinline))
 #define SDPAI_LIKELY(x)      __builtin_expect(!!(x), 1)
 #define SDPAI_UNLIKELY(x)    __builtin_expect(!!(x), 0)
@@ -17,7 +23,6 @@
 #define SDPAI_PRAGMA_(x)     _Pragma(#x)
 #define SDPAI_DESTRUCTOR     __attribute__((destructor))
 #else
-#define SDPAI_INLINE static inline
 #define SDPAI_NOINLINE
 #define SDPAI_LIKELY(x)   (x)
 #define SDPAI_UNLIKELY(x) (x)
