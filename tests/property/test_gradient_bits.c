@@ -169,8 +169,10 @@ static void test_groups_of_keys(void **state) {
   static const char *const problems[] = {
       "f32:h2:q100:k900:d40/24:causal-br:mask:alibi:sink:bwd:seed=1",
       "f32:q333:k520:d24:win=300,10:align-br:dropout=0.2:bwd:seed=2",
-      "bf16:h4/1:q30:k700:d16:bias:softcap=20:bwd:seed=3", "f64:q150:k600:d0/24:mask:bwd:seed=4",
-      "f64:b2:q64:k640:d9/16:scale=-1:lens:qlens:bwd:seed=5"};
+      "bf16:h4/1:q30:k700:d16:bias:softcap=20:bwd:seed=3",
+      "f64:q150:k600:d0/24:mask:bwd:seed=4",
+      "f64:b2:q64:k640:d9/16:scale=-1:lens:qlens:bwd:seed=5",
+      "f32:q40:k8300:d8:causal-br:bwd:seed=6"}; /* as many groups as there are */
   struct property_way ways[PROPERTY_WAYS_MAX];
   const int n_ways = property_ways(ways);
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
