@@ -11,7 +11,8 @@ option(SDPA_WERROR "Treat warnings as errors (developers; never the default)" OF
 option(SDPA_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 option(SDPA_BUILD_FUZZERS "Build the libFuzzer programs of tests/fuzz and instrument the library for them (clang)" OFF)
 option(SDPA_ANALYSE "Read every compiled file by GCC's analyzer, clang-tidy and cppcheck too" OFF)
-mark_as_advanced(SDPA_WERROR SDPA_SANITIZE SDPA_BUILD_FUZZERS SDPA_ANALYSE)
+option(SDPA_COVERAGE "Count the lines and branches of src/ that run" OFF)
+mark_as_advanced(SDPA_WERROR SDPA_SANITIZE SDPA_BUILD_FUZZERS SDPA_ANALYSE SDPA_COVERAGE)
 
 if(SDPA_BUILD_FUZZERS AND NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")
   message(FATAL_ERROR "SDPA_BUILD_FUZZERS needs clang, whose libFuzzer it uses; the compiler is ${CMAKE_C_COMPILER_ID}")

@@ -13,8 +13,14 @@
 -msse2 -mfpmath=sse, with gcc for s390x with -fexcess-precision=fast"
 #endif
 
+/* Where lines and branches are counted, a function is counted once, not once for each of its callers. */
+#if defined(__GNUC__) && !defined(SDPAI_COVERAGE)
+#define SDPAI_INLINE static inline __attribute__((always_inline))
+#else
+#define SDPAI_INLINE static inline
+#endif
+
 #if defined(__GNUC__)
-#define SDPAI_INLINE         static inline __attribute__((always_inline))
 #define SDPAI_NOINLINE       __attribute__((noinline))
 #define SDPAI_LIKELY(x)      __builtin_expect(!!(x), 1)
 #define SDPAI_UNLIKELY(x)    __builtin_expect(!!(x), 0)
@@ -26,7 +32,6 @@
 #define SDPAI_DESTRUCTOR     __attribute__((destructor))
 #define SDPAI_WEAK           __attribute__((weak)) /* a function that need not be there */
 #else
-#define SDPAI_INLINE static inline
 #define SDPAI_NOINLINE
 #define SDPAI_LIKELY(x)   (x)
 #define SDPAI_UNLIKELY(x) (x)

@@ -280,12 +280,40 @@ static void test_late_windows(void **state) {
   }
 }
 
+/* A square problem has one alignment, until lengths make it another shape in each batch entry: then
+ * one has to be chosen, and the sentence says why. */
+static void test_alignment_of_lengths(void **state) {
+  (void)state;
+  static const uint32_t aligned[] = {SDPA_CAUSAL, SDPA_WINDOW, SDPA_ALIBI};
+  static const uint32_t lens[] = {0, SDPA_KEY_LENS, SDPA_QUERY_LENS,
+                                  SDPA_KEY_LENS | SDPA_QUERY_LENS};
+  for (int i = 0; i < 3; i++) {
+    for (int k = 0; k < 4; k++) {
+      struct api_call call;
+      char text[512];
+      api_call_init(&call, SDPA_F32, api_one_head(3, 3, 2, 2), aligned[i] | lens[k],
+                    SDPA_ALIGN_NONE);
+      const sdpa_status expected = k == 0 ? SDPA_OK : SDPA_ERROR_VALUE;
+      assert_int_equal(sdpa_problem_check(&call.problem, NULL, text, sizeof text), expected);
+      assert_true((strstr(text, "alignment is 0") && strstr(text, "and lengths")) == (k > 0));
+      assert_int_equal(sdpa_attention(&call.problem, NULL, &call.args), expected);
+      if (k > 0) api_assert_untouched(&call);
+      api_call_free(&call);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_pictures),        cmocka_unit_test(test_late_windows),
-      cmocka_unit_test(test_per_batch_entry), cmocka_unit_test(test_mask_and_intersection),
-      cmocka_unit_test(test_grouped_heads),   cmocka_unit_test(test_empty),
-      cmocka_unit_test(test_empty_outputs),   cmocka_unit_test(test_nothing_to_write),
+      cmocka_unit_test(test_pictures),
+      cmocka_unit_test(test_late_windows),
+      cmocka_unit_test(test_per_batch_entry),
+      cmocka_unit_test(test_mask_and_intersection),
+      cmocka_unit_test(test_grouped_heads),
+      cmocka_unit_test(test_empty),
+      cmocka_unit_test(test_empty_outputs),
+      cmocka_unit_test(test_nothing_to_write),
+      cmocka_unit_test(test_alignment_of_lengths),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

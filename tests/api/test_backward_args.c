@@ -248,6 +248,9 @@ static void test_other_kind_and_workspace(void **state) {
       SDPA_ERROR_UNSUPPORTED);
   api_assert_says(text, "plan", NULL);
   assert_int_equal(sdpa_backward(NULL, &call.args, &call.grads, NULL, 0), SDPA_ERROR_NULL);
+  assert_int_equal(sdpa_backward_check(NULL, &call.args, &call.grads, NULL, 0, text, sizeof text),
+                   SDPA_ERROR_NULL);
+  api_assert_says(text, "plan", "NULL");
   size_t bytes, alignment;
   assert_int_equal(sdpa_plan_workspace(backward, &bytes, &alignment), SDPA_OK);
   assert_true(bytes > 0);

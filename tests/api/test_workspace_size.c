@@ -1,9 +1,12 @@
-/* test_workspace_size.c - the workspace of engine tiled is tiles, that of blas some rows: it does
- * not follow the lengths
+/* test_workspace_size.c - the workspace of engine tiled is tiles, that of blas some rows: it does not
+ * follow the lengths; one that no address can count is refused, on every engine
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
 #include "api_support.h"
+
+#include <limits.h>
+#include <string.h>
 
 enum { FEW_QUERIES = 4, MANY_QUERIES = 4096, HEADS = 8, DIM = 64 };
 
@@ -104,12 +107,83 @@ static void test_rows_of_engine_blas(void **state) {
   }
 }
 
+/* Sizes that no machine holds, of tensors that do fit: every element of an input is the same one. */
+struct endless {
+  uint32_t engine;
+  int backward;
+  int32_t threads;
+  struct api_sizes sizes;
+  const char *says;
+};
+
+static void make_endless(const struct endless *e, sdpa_problem *p, sdpa_options *options) {
+  assert_int_equal(sdpa_problem_init(p, sizeof *p), SDPA_OK);
+  assert_int_equal(sdpa_options_init(options, sizeof *options), SDPA_OK);
+  p->query_type = SDPA_F32;
+  p->batch = p->query_heads = p->kv_heads = p->query_len = p->key_len = 1;
+  p->key_dim = p->value_dim = 1;
+  assert_int_equal(sdpa_problem_layout(p, SDPA_LAYOUT_BHSD), SDPA_OK);
+  p->query = p->key = p->value = p->grad_output = (sdpa_strides){0, 0, 0, 0};
+  p->batch = e->sizes.batch;
+  p->query_heads = e->sizes.query_heads;
+  p->kv_heads = e->sizes.kv_heads;
+  p->query_len = e->sizes.query_len;
+  p->key_len = e->sizes.key_len;
+  p->key_dim = e->sizes.key_dim;
+  p->value_dim = e->sizes.value_dim;
+  p->output.head = p->lse.head = p->query_len;
+  p->output.batch = p->lse.batch = p->query_heads;
+  p->grad_query.row = p->grad_query.head = p->grad_query.batch = p->key_dim;
+  options->engine = e->engine;
+  options->threads = e->threads;
+}
+
+static void check_endless(const struct endless *e) {
+  sdpa_problem problem;
+  sdpa_options options;
+  sdpa_plan *plan;
+  char text[512];
+  make_endless(e, &problem, &options);
+  const sdpa_status status =
+      e->backward ? sdpa_problem_check_backward(&problem, &options, text, sizeof text)
+                  : sdpa_problem_check(&problem, &options, text, sizeof text);
+  if (status != SDPA_ERROR_OVERFLOW || !strstr(text, e->says))
+    fail_msg("engine %u, backward %d: %s: %s", e->engine, e->backward, sdpa_status_string(status),
+             text);
+  assert_int_equal(e->backward ? sdpa_plan_create_backward(&problem, &options, &plan)
+                               : sdpa_plan_create(&problem, &options, &plan),
+                   SDPA_ERROR_OVERFLOW);
+  assert_null(plan);
+}
+
+static void test_beyond_any_address(void **state) {
+  (void)state;
+  const int64_t int_max = INT_MAX, dims = INT64_C(1) << 57, many = INT64_C(1) << 31;
+  const char *const tiled = "workspace of engine tiled does not fit in ptrdiff_t";
+  const char *const blas = "workspace of engine blas does not fit in ptrdiff_t";
+  const struct endless cases[] = {
+      /* one thread's share, here the queries and there the sums of a tile of keys */
+      {SDPA_ENGINE_TILED, 0, 1, {1, 1, 1, 64, 1, 32 * dims, 1}, tiled},
+      {SDPA_ENGINE_TILED, 1, 1, {1, 1, 1, 1, 1, dims, 1}, tiled},
+      /* the parts of the keys that run at a time, of which each holds 4096 rows */
+      {SDPA_ENGINE_TILED, 0, 4, {1, 4096, 1, 1, INT64_C(1) << 60, 1, 1}, tiled},
+      /* more rows than there are numbers; they hold nothing */
+      {SDPA_ENGINE_TILED, 0, 1, {many, many, many, many, 1, 0, 0}, "rows that an int64 can count"},
+      /* a copy of K, which a BLAS cannot take as it lies */
+      {SDPA_ENGINE_BLAS, 0, 1, {1, 1, 1, 1, int_max, int_max, 1}, blas},
+      {SDPA_ENGINE_BLAS, 1, 1, {1, 1, 1, 1, int_max, 1 << 29, 1}, blas},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    if (api_offers(cases[i].engine)) check_endless(&cases[i]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_key_len),
       cmocka_unit_test(test_query_len),
       cmocka_unit_test(test_few_queries),
       cmocka_unit_test(test_rows_of_engine_blas),
+      cmocka_unit_test(test_beyond_any_address),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,6 +126,65 @@ static void test_threads(void **state) {
   assert_true(loops > runs * 2 / 3);
 }
 
+/* Whether the plan runs groups of keys at a time. */
+static int groups_at_a_time(const struct problem_spec *spec, const sdpa_options *options) {
+  char text[512];
+  sdpa_plan *plan;
+  assert_int_equal(sdpa_plan_create_backward(&spec->problem, options, &plan), SDPA_OK);
+  assert_true(sdpa_plan_describe(plan, text, sizeof text) < sizeof text);
+  sdpa_plan_destroy(plan);
+  return strstr(text, "groups at a time") != NULL;
+}
+
+/* One way, on one thread and on four: the same bits, and those are right. */
+static void check_groups(const struct problem_spec *spec, struct property_way way) {
+  struct problem_data data;
+  struct gradient_reference reference;
+  struct gradient_result result;
+  const struct gradient_request request = {0, 0};
+  sdpa_options options;
+  gradient_make(&data, spec);
+  if (gradient_compute(&reference, &data.problem, &data.args, &data.grads, &request) != 0)
+    property_fail(spec, "", "no memory for the reference");
+  property_options(&options, way);
+  options.threads = 1;
+  assert_false(groups_at_a_time(spec, &options));
+  unsigned char *alone = bits_with(&data, spec, &options, way.name);
+  options.threads = 4;
+  assert_true(groups_at_a_time(spec, &options));
+  unsigned char *together = bits_with(&data, spec, &options, way.name);
+  property_same_bits(&data, spec, way.name, alone, together, "groups of keys at a time");
+  gradient_compare(&reference, &data.problem, &data.grads, 0, &result);
+  if (result.failed) property_fail(spec, way.name, "%s", result.text);
+  free(alone);
+  free(together);
+  gradient_free(&reference);
+  problem_data_free(&data);
+}
+
+/* Few heads and many keys: the groups of keys that follow one another on one thread run at a time on
+ * several, and their sums are joined. */
+static void test_groups_of_keys(void **state) {
+  (void)state;
+  static const char *const problems[] = {
+      "f32:h2:q100:k900:d40/24:causal-br:mask:alibi:sink:bwd:seed=1",
+      "f32:q333:k520:d24:win=300,10:align-br:dropout=0.2:bwd:seed=2",
+      "bf16:h4/1:q30:k700:d16:bias:softcap=20:bwd:seed=3",
+      "f64:q150:k600:d0/24:mask:bwd:seed=4",
+      "f64:b2:q64:k640:d9/16:scale=-1:lens:qlens:bwd:seed=5",
+      "f32:q40:k8300:d8:causal-br:bwd:seed=6"}; /* as many groups as there are */
+  struct property_way ways[PROPERTY_WAYS_MAX];
+  const int n_ways = property_ways(ways);
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+    struct problem_spec spec;
+    char message[PROBLEM_MESSAGE_MAX];
+    if (problem_parse(problems[i], &spec, message, sizeof message) != 0)
+      fail_msg("%s: %s", problems[i], message);
+    for (int k = 0; k < n_ways; k++)
+      if (ways[k].engine == SDPA_ENGINE_TILED) check_groups(&spec, ways[k]);
+  }
+}
+
 /* The problem of one kv head with its query heads in one batch entry, on the same memory. What is
  * summed over heads or batch entries is not asked for. */
 static void narrow(const struct problem_data *data, int64_t b, int64_t kv_head,
@@ -191,8 +250,8 @@ static void test_heads_alone(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_excluded),
-                                     cmocka_unit_test(test_threads),
-                                     cmocka_unit_test(test_heads_alone)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_excluded), cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_groups_of_keys), cmocka_unit_test(test_heads_alone)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "live_elements.h"
 #include "narrow_float.h"
@@ -196,9 +197,67 @@ static void test_other_data(void **state) {
   assert_true(planted >= 100 * problems);
 }
 
+/* Whether the plan runs parts of the keys at a time. */
+static int parts_at_a_time(const struct problem_spec *spec, const sdpa_options *options) {
+  char text[512];
+  sdpa_plan *plan;
+  assert_int_equal(sdpa_plan_create(&spec->problem, options, &plan), SDPA_OK);
+  assert_true(sdpa_plan_describe(plan, text, sizeof text) < sizeof text);
+  sdpa_plan_destroy(plan);
+  return strstr(text, "parts at a time") != NULL;
+}
+
+/* One way, on one thread and on four: the same bits, and those are right. */
+static void check_parts(const struct problem_spec *spec, struct property_way way) {
+  struct problem_data data;
+  struct reference reference;
+  struct compare_result result;
+  const struct reference_request request = {0, 0, SDPA_PRECISION_FMA};
+  sdpa_options options;
+  unsigned char *alone, *together;
+  property_make(&data, spec);
+  if (reference_compute(&reference, &data.problem, &data.args, &request) != 0)
+    property_fail(spec, "", "no memory for the reference");
+  property_options(&options, way);
+  options.threads = 1;
+  assert_false(parts_at_a_time(spec, &options));
+  alone = bits_with(&data, spec, &way, &options);
+  options.threads = 4;
+  assert_true(parts_at_a_time(spec, &options));
+  together = bits_with(&data, spec, &way, &options);
+  property_same_bits(&data, spec, way.name, alone, together, "parts of the keys at a time");
+  property_compare(&reference, &data, spec, way, 0, &result);
+  if (result.failed) property_fail(spec, way.name, "%s", result.text);
+  free(alone);
+  free(together);
+  reference_free(&reference);
+  problem_data_free(&data);
+}
+
+/* Few queries and many keys: the parts that follow one another on one thread run at a time on
+ * several, and are joined; in each type by rows and in lanes, with parts that no row attends. */
+static void test_parts_of_keys(void **state) {
+  (void)state;
+  static const char *const problems[] = {"f64:h2:q1:k7000:d40/48:lse:seed=1",
+                                         "f64:q40:k5000:d16:mask:sink:lse:seed=2",
+                                         "f64:q40:k6500:d24:win=900,0:align-br:dropout=0.2:seed=3",
+                                         "f32:h4/1:q1:k6200:d64:lens=[2500]:alibi:align-br:seed=4",
+                                         "f32:q50:k5000:d24/20:causal-br:softcap=20:lse:seed=5",
+                                         "bf16:q33:k4600:d32:bias:seed=6"};
+  struct property_way ways[PROPERTY_WAYS_MAX];
+  const int n_ways = tiled_ways(ways);
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+    struct problem_spec spec;
+    char message[PROBLEM_MESSAGE_MAX];
+    if (problem_parse(problems[i], &spec, message, sizeof message) != 0)
+      fail_msg("%s: %s", problems[i], message);
+    for (int k = 0; k < n_ways; k++) check_parts(&spec, ways[k]);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads),
-                                     cmocka_unit_test(test_heads_alone),
-                                     cmocka_unit_test(test_other_data)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_threads), cmocka_unit_test(test_parts_of_keys),
+      cmocka_unit_test(test_heads_alone), cmocka_unit_test(test_other_data)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
