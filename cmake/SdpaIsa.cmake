@@ -20,9 +20,10 @@ endif()
 
 # -fno-trapping-math: no kernel looks at exception flags, and without it gcc does not turn comparisons of
 # the plain C kernels into vector code (row_exp: 3.6 against 1.3 ns an element). Values are not affected.
-# For fuzzers and coverage at -O0: what is unrolled there, with every sanitizer's checks in it, takes clang minutes to
-# optimise.
+# For fuzzers -O0: what is unrolled there, with every sanitizer's checks in it, takes clang minutes to
+# optimise. To count lines as well, which optimised code does not keep apart.
 function(sdpa_kernel_source file)
   set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS
-    -fno-lto $<IF:$<OR:$<BOOL:${SDPA_BUILD_FUZZERS}>,$<BOOL:${SDPA_COVERAGE}>>,-O0,-O3> -fno-trapping-math ${ARGN})
+    -fno-lto $<IF:$<OR:$<BOOL:${SDPA_BUILD_FUZZERS}>,$<BOOL:${SDPA_COVERAGE}>>,-O0,-O3>
+    -fno-trapping-math ${ARGN})
 endfunction()

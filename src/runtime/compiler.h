@@ -13,7 +13,7 @@
 -msse2 -mfpmath=sse, with gcc for s390x with -fexcess-precision=fast"
 #endif
 
-/* Where lines and branches are counted, a function is counted once, not once for each of its callers. */
+/* Where lines and branches are counted, a function is counted once, not once for each caller. */
 #if defined(__GNUC__) && !defined(SDPAI_COVERAGE)
 #define SDPAI_INLINE static inline __attribute__((always_inline))
 #else
