@@ -8,12 +8,14 @@
 #include "runtime/gate.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
 static int64_t inside, forks; /* under the mutex */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Atomic int fork_is_handled;
+static _Thread_local int forking; /* handlers of this thread's fork() that are between */
 
 /* Under the mutex; the calls of this library are no cancellation points. */
 static void wait_for_change(void) {
@@ -24,12 +26,14 @@ static void wait_for_change(void) {
 }
 
 static void before_fork(void) {
+  if (forking++ > 0) return;
   pthread_mutex_lock(&mutex);
   forks++;
   while (inside > 0) wait_for_change();
 }
 
 static void after_fork_in_parent(void) {
+  if (--forking > 0) return;
   forks--;
   pthread_cond_broadcast(&change);
   pthread_mutex_unlock(&mutex);
@@ -37,18 +41,23 @@ static void after_fork_in_parent(void) {
 
 /* The threads that waited, here or for another fork, do not exist. */
 static void after_fork_in_child(void) {
+  if (--forking > 0) return;
   mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   change = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
   inside = forks = 0;
 }
 
-/* If the system refuses, forks are as they would be without the gate. */
-static void handle_forks(void) {
-  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+/* Registering takes memory. Where there is none forks are as they would be without the gate, and a
+ * later caller tries again. Two callers, or a child made in between, may register twice: the
+ * handlers bear that. */
+static void handle_fork(void) {
+  if (atomic_load_explicit(&fork_is_handled, memory_order_relaxed)) return;
+  if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0)
+    atomic_store_explicit(&fork_is_handled, 1, memory_order_relaxed);
 }
 
 void sdpai_gate_enter(int alone) {
-  pthread_once(&once, handle_forks);
+  handle_fork();
   pthread_mutex_lock(&mutex);
   while (forks > 0 || (alone && inside > 0)) wait_for_change();
   inside++;
