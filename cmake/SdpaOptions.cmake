@@ -8,7 +8,7 @@ option(SDPA_BUILD_BENCH "Build sdpa-bench" ${PROJECT_IS_TOP_LEVEL})
 option(SDPA_BUILD_DOCS "Build the lesson and the examples of docs/" ${PROJECT_IS_TOP_LEVEL})
 option(SDPA_WERROR "Treat warnings as errors (developers; never the default)" OFF)
 option(SDPA_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
-option(SDPA_BUILD_FUZZERS "Build the libFuzzer programs of tests/fuzz and instrument the library for them (clang)" OFF)
+option(SDPA_BUILD_FUZZERS "Build the fuzzers of tests/fuzz, all instrumented for them (clang)" OFF)
 mark_as_advanced(SDPA_WERROR SDPA_SANITIZE SDPA_BUILD_FUZZERS)
 
 if(SDPA_BUILD_FUZZERS AND NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")

@@ -33,8 +33,8 @@
  * The floor of the plain implementation's error is, as there, one rounding an operation: 2 M_j for
  * dP_j, sum_j p_j M_j (6 + R_j) for D through the output, and for the weight R_j of reference.c, to
  * which come |lse| and the terms of the score once more: the score is formed by sums as well as
- * products, and what rounding leaves in it is not taken off again with a maximum that shares it. And
- * a p below tiny counts whole, since the library may take 0 for it.
+ * products, and what rounding leaves in it is not taken off again with a maximum that shares it.
+ * And a p below tiny counts whole, since the library may take 0 for it.
  */
 #include "gradient_bounds.h"
 
