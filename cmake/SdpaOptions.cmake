@@ -9,7 +9,7 @@ option(SDPA_BUILD_DOCS "Build the lesson and the examples of docs/" ${PROJECT_IS
 option(SDPA_BUILD_MAN "Build the manual pages of the functions (needs Python 3.9)" ${PROJECT_IS_TOP_LEVEL})
 option(SDPA_WERROR "Treat warnings as errors (developers; never the default)" OFF)
 option(SDPA_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
-option(SDPA_BUILD_FUZZERS "Build the libFuzzer programs of tests/fuzz and instrument the library for them (clang)" OFF)
+option(SDPA_BUILD_FUZZERS "Build the fuzzers of tests/fuzz, all instrumented for them (clang)" OFF)
 option(SDPA_ANALYSE "Read every compiled file by GCC's analyzer, clang-tidy and cppcheck too" OFF)
 option(SDPA_COVERAGE "Count the lines and branches of src/ that run" OFF)
 mark_as_advanced(SDPA_WERROR SDPA_SANITIZE SDPA_BUILD_FUZZERS SDPA_ANALYSE SDPA_COVERAGE)

@@ -213,8 +213,8 @@ static void test_empty_outputs(void **state) {
   assert_int_equal(sdpa_attention_f64(0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL), SDPA_OK);
 }
 
-/* Sizes that no memory bounds, since they have no columns: where nothing is to be written, no time is
- * taken to pass through them. */
+/* Sizes that no memory bounds, since they have no columns: where nothing is to be written, no time
+ * is taken to pass through them. */
 static void test_nothing_to_write(void **state) {
   (void)state;
   const int64_t many = INT64_C(1) << 30;

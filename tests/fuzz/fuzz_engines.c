@@ -2,13 +2,14 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The input is how to run (one byte), the seed of the data (four) and the tape that a random problem is
- * drawn from (random_problem.h), so that whatever an input reaches, its neighbours are near. Forward or
- * backward, every element is held to its bound, on every engine and ISA; no other byte may change; on
- * engine tiled the number of threads changes no bit. Some runs have NaN and infinity in their data.
+ * The input is how to run (one byte), the seed of the data (four) and the tape that a random
+ * problem is drawn from (random_problem.h), so that whatever an input reaches, its neighbours are
+ * near. Forward or backward, every element is held to its bound, on every engine and ISA; no other
+ * byte may change; on engine tiled the number of threads changes no bit. Some runs have NaN and
+ * infinity in their data.
  *
- * What is wrong is told, with the problem string, by property_fail(), which ends a process that is not a
- * CMocka test.
+ * What is wrong is told, with the problem string, by property_fail(), which ends a process that is
+ * not a CMocka test.
  */
 #include "fuzz_support.h"
 

@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The input is the string. Parsing it never crashes; an error has a sentence; what parses prints as a
- * string that parses to the same bytes and prints as itself; the library judges the problem alike in
- * every way to ask, and a small problem that it accepts, filled with data, also runs.
+ * The input is the string. Parsing it never crashes; an error has a sentence; what parses prints as
+ * a string that parses to the same bytes and prints as itself; the library judges the problem alike
+ * in every way to ask, and a small problem that it accepts, filled with data, also runs.
  */
 #include "fuzz_support.h"
 

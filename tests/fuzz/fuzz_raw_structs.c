@@ -2,10 +2,11 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * The first byte says which functions (raw_calls.h). Pointers are drawn so that a call which passes the
- * checks touches memory of the harness only; what it may not touch, a sanitizer guards. Whatever the
- * arguments: the status is known, the text terminated, the same question has the same answer in every
- * way to ask it, nothing is written on an error, no input ever, and every block is released.
+ * The first byte says which functions (raw_calls.h). Pointers are drawn so that a call which passes
+ * the checks touches memory of the harness only; what it may not touch, a sanitizer guards.
+ * Whatever the arguments: the status is known, the text terminated, the same question has the same
+ * answer in every way to ask it, nothing is written on an error, no input ever, and every block is
+ * released.
  */
 #include "raw_calls.h"
 

@@ -4,7 +4,8 @@
  *
  * Arguments: files, and folders whose files are run in the order of their names. Each input gets a
  * block of its very size, so that a sanitizer sees a read past its end. Exit code 0, or 2 where an
- * argument cannot be read or nothing was run; a harness that finds something ends the process itself.
+ * argument cannot be read or nothing was run; a harness that finds something ends the process
+ * itself.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "fuzz_support.h"

@@ -10,7 +10,8 @@
 
 #include <sdpa/sdpa.h>
 
-/* libFuzzer's entry point: one run on `size` bytes; 0. It ends the process where something is wrong. */
+/* libFuzzer's entry point: one run on `size` bytes; 0. It ends the process where something is
+ * wrong. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What is left of the input. */
@@ -42,11 +43,11 @@ void *fuzz_block(size_t bytes);
 /* That a status is one that sdpa.h declares, with a text of its own. */
 void fuzz_known_status(sdpa_status status);
 
-/* That a check's text is as sdpa.h promises: cut to its room, terminated, empty for SDPA_OK only. */
+/* That a check's text is as sdpa.h has it: cut to its room, terminated, empty for SDPA_OK only. */
 void fuzz_check_text(sdpa_status status, const char *text, size_t text_bytes);
 
-/* Whether a problem that the library accepts may be run: little memory for its tensors, those of the
- * backward pass among them if that is asked for, and little work. */
+/* Whether a problem that the library accepts may be run: little memory for its tensors, those of
+ * the backward pass among them if that is asked for, and little work. */
 int fuzz_is_small(const sdpa_problem *problem, int backward);
 
 #endif

@@ -12,8 +12,8 @@
 
 enum { MOST_INIT = 4096 };
 
-/* What an init function may be told a struct has: sizes beyond the block are not drawn, but for those
- * that are refused. */
+/* What an init function may be told a struct has: sizes beyond the block are not drawn, but for
+ * those that are refused. */
 static void init(struct fuzz_bytes *in) {
   const uint32_t which = fuzz_below(in, 4);
   const size_t size = fuzz_below(in, 8) == 0 ? (size_t)UINT32_MAX + 1 + (size_t)fuzz_take(in, 2)

@@ -26,8 +26,8 @@ struct call {
   int count;
 };
 
-/* Elements from the first to the last, 0 where the library must refuse before it looks, and more than
- * MOST_ELEMENTS where they cannot be had. */
+/* Elements from the first to the last, 0 where the library must refuse before it looks, and more
+ * than MOST_ELEMENTS where they cannot be had. */
 static double reach(int64_t rows, int64_t cols, int64_t ld) {
   if (rows <= 0 || cols <= 0) return 0;
   if (rows == 1) ld = 0;

@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Any problem is checked and planned. One that may be run gets memory of its own, and raw arguments:
- * wrong sizes and numbers, pointers that are NULL, not aligned, moved within their memory, or not
- * declared, lengths of any value.
+ * Any problem is checked and planned. One that may be run gets memory of its own, and raw
+ * arguments: wrong sizes and numbers, pointers that are NULL, not aligned, moved within their
+ * memory, or not declared, lengths of any value.
  */
 #include "raw_calls.h"
 
@@ -179,7 +179,7 @@ static void edit_arrays(struct raw_run *run) {
   }
 }
 
-/* Pointers in `object` from `first` on, `count` of them: NULL, moved, or given where none is due. */
+/* Of the `count` pointers in `object` from `first` on: NULL, moved, or given where none is due. */
 static void edit_pointers(struct raw_run *run, void *object, size_t first, uint32_t count) {
   static _Alignas(64) unsigned char spare[256];
   for (uint32_t n = fuzz_below(run->in, 4) / 2; n > 0; n--) {

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Bytes that are drawn alone hardly ever pass the checks, so an edit changes one field of a struct that
- * is right: the next check is then reached with all the others passed.
+ * Bytes that are drawn alone hardly ever pass the checks, so an edit changes one field of a struct
+ * that is right: the next check is then reached with all the others passed.
  */
 #include "raw_struct.h"
 

@@ -7,8 +7,8 @@
 
 #include "fuzz_support.h"
 
-/* A struct in a block of as many bytes as its size field says, to the byte: one that claims less than it
- * has is cut there, one that claims more has a tail. */
+/* A struct in a block of as many bytes as its size field says, to the byte: one that claims less
+ * than it has is cut there, one that claims more has a tail. */
 struct raw_struct {
   unsigned char *bytes; /* what the library gets */
   size_t count;
@@ -18,8 +18,8 @@ struct raw_struct {
 /* Changes up to a few fields of `object`, or all its bytes. */
 void raw_edit(struct fuzz_bytes *in, void *object, size_t bytes);
 
-/* Makes the block from `object`, `bytes` bytes with its size field first. A tail holds 0, or now and
- * then something else in one byte. Sizes beyond some thousand bytes are reduced. */
+/* Makes the block from `object`, `bytes` bytes with its size field first. A tail holds 0, or now
+ * and then something else in one byte. Sizes beyond some thousand bytes are reduced. */
 void raw_make(struct raw_struct *raw, struct fuzz_bytes *in, const void *object, size_t bytes);
 
 /* That the library has written nothing there. */

@@ -34,6 +34,7 @@
  * dP_j, sum_j p_j M_j (6 + R_j) for D through the output, and for the weight R_j of reference.c, to
  * which come |lse| and the terms of the score once more: the score is formed by sums as well as
  * products, and what rounding leaves in it is not taken off again with a maximum that shares it.
+ * And a p below tiny counts whole, since the library may take 0 for it.
  */
 #include "gradient_bounds.h"
 
@@ -133,6 +134,11 @@ static void add(const struct gradient_sums *sums, int kind, int64_t at, struct s
   sums->floor[kind][at] += share.floor;
 }
 
+/* What the library may lose of a weight. */
+static long double taken_for_0(long double weight, long double tiny) {
+  return weight < tiny ? weight : 0.0L;
+}
+
 /* Of one key: ds and du. */
 struct key_shares {
   struct share score, product;
@@ -147,7 +153,8 @@ static struct key_shares shares_of(const struct gradient_case *g, const struct g
   long double tanh_bound = 0.0L, tanh_floor = 0.0L;
   s.score.bound = r->relative * fmaxl(s.weighted, tiny) + p * r->stored + tiny * into;
   s.score.floor = eps * fabsl(t->of_score[j]) * (5.0L + r->rounded[j]) +
-                  eps * p * (2.0L * r->into[j] + r->inner + 2.0L * r->of_lse) + p * r->stored;
+                  eps * p * (2.0L * r->into[j] + r->inner + 2.0L * r->of_lse) + p * r->stored +
+                  taken_for_0(p, tiny) * into;
   if (g->c.softcap > 0.0) {
     const long double moved = 2.0L * slope * r->amount[j] / (long double)g->c.softcap;
     tanh_bound =
@@ -178,7 +185,8 @@ static void add_keys(const struct gradient_case *g, const struct gradient_terms 
     const long double product = fmaxl(t->weight[j] * o, tiny);
     add(sums, GRADIENT_VALUE, g->value_at + key->kept * value_dim + d,
         (struct share){(r->relative + r->rows) * product + tiny * o,
-                       eps * product * (6.0L + r->rounded[j])});
+                       eps * product * (6.0L + r->rounded[j]) +
+                           taken_for_0(t->weight[j], tiny) * o});
   }
 }
 
@@ -214,7 +222,8 @@ static void add_sink(const struct gradient_case *g, const struct gradient_terms 
   add(sums, GRADIENT_SINKS, g->c.head,
       (struct share){(r->relative + r->rows) * fmaxl(weight * of, tiny) + weight * r->stored +
                          tiny * of,
-                     eps * weight * (of * rounded + r->inner) + weight * r->stored});
+                     eps * weight * (of * rounded + r->inner) + weight * r->stored +
+                         taken_for_0(weight, tiny) * of});
 }
 
 void gradient_bounds_add(const struct gradient_case *g, const struct gradient_terms *t,

@@ -37,6 +37,9 @@
  *   lse       eps (2 + sum p R + |lse|): exponential, sum, result
  *   scores    eps R without |log p|, as far as its terms go
  *
+ * and where p is below tiny, so that the library may take 0 for it, all of p in weights and p|v| in
+ * the output: a sink far above all scores makes whole tensors of such.
+ *
  * With dropout a weight is z p / (1 - r) wherever it stands above after the softmax, and its two
  * operations count in 4 + R and 3 + R. But p|v| counts as tiny before it is divided by 1 - r: the
  * library may divide the sum, and what an underflow took has grown by then.
@@ -182,6 +185,7 @@ static void put_output(const struct scratch *s, const struct row_bounds *r,
   const long double dropped = c->problem->features & SDPA_DROPOUT ? 2.0L : 0.0L;
   for (int64_t d = 0; d < values->count; d++) {
     long double value = s->exact.output[d], weighted = 0.0L, whole = 0.0L, rounded = 0.0L;
+    long double lost = 0.0L;
     int any_nan = s->exact.is_nan;
     for (int64_t j = 0; j < c->keys && !s->exact.is_empty; j++) {
       if (!c->allowed[j]) continue;
@@ -192,6 +196,7 @@ static void put_output(const struct scratch *s, const struct row_bounds *r,
       weighted += product;
       rounded += product * (4.0L + dropped + s->rounded[j]);
       whole += factor * v;
+      if (s->exact.weight[j] < tiny) lost += factor * s->exact.weight[j] * v;
     }
     long double bound = REFERENCE_BOUND * eps * (r->chain + r->largest) * weighted + tiny * whole;
     bound +=
@@ -201,7 +206,8 @@ static void put_output(const struct scratch *s, const struct row_bounds *r,
     if (s->exact.is_empty) bound = 0.0L;
     row->summed[d] = weighted;
     put(values, d, value, bound, floor,
-        eps * rounded + r->allowance.weights * weighted + narrow_half_step(c->output_type, value));
+        eps * rounded + lost + r->allowance.weights * weighted +
+            narrow_half_step(c->output_type, value));
     if (!isfinite(value) && !any_nan) values->bound[d] = (long double)INFINITY;
   }
 }
@@ -221,7 +227,7 @@ static void put_rows_of_keys(const struct scratch *s, const struct row_bounds *r
     bound += REFERENCE_BOUND * r->allowance.products * r->largest * p;
     if (!c->allowed[j] || s->exact.is_empty) bound = 0.0L;
     put(weights, j, p, bound, floor ? &floor[REFERENCE_WEIGHTS] : NULL,
-        eps * (3.0L + dropped + s->rounded[j]) * p);
+        eps * (3.0L + dropped + s->rounded[j]) * p + (s->exact.weight[j] < tiny ? p : 0.0L));
   }
   for (int64_t j = 0; j < scores->count; j++) {
     long double terms = j < c->keys ? score_terms(s, j, stage) : 0.0L;
