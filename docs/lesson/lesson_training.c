@@ -41,7 +41,7 @@ int lesson_train(uint64_t seed, int64_t d_k, int scaled, struct lesson_training 
 }
 
 static int print_line(FILE *out, uint64_t seed, int64_t d_k, int scaled) {
-  struct lesson_training training;
+  struct lesson_training training = {.learned = 0};
   if (lesson_train(seed, d_k, scaled, &training) != 0) return -1;
   fprintf(out, "d_k = %2" PRId64 " %-17s rate %-3g  loss", d_k,
           scaled ? "with the scale" : "without the scale", training.runs[0].rate);

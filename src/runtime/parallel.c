@@ -13,6 +13,7 @@
 #include "runtime/fp_env.h"
 #include "runtime/pool.h"
 
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): which is the purpose */
 struct loop {
   sdpai_work work;
   void *arg;

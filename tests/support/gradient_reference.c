@@ -132,8 +132,8 @@ static int place_rows(struct work *w, const sdpa_problem *p) {
   w->owned[2] = calloc(keys * (sizeof(struct gradient_key) + 2) + 1, 1);
   if (!w->owned[1] || !w->owned[2]) return -1;
   long double *exact = w->owned[1];
-  double *plain64 = (double *)(exact + wide);
-  float *plain32 = (float *)(plain64 + ROW_ARRAYS * keys);
+  double *plain64 = (void *)(exact + wide);
+  float *plain32 = (void *)(plain64 + ROW_ARRAYS * keys);
   PLACE_ROW(w->exact, exact, keys);
   PLACE_ROW(w->plain64, plain64, keys);
   PLACE_ROW(w->plain32, plain32, keys);

@@ -71,7 +71,7 @@ static int take_word(struct cursor *c, const char *word) {
 /* A quoted string without escapes, which the format never needs. */
 static int read_string(struct cursor *c, char *value, size_t value_bytes) {
   skip_blanks(c);
-  char quote = c->at < c->end ? *c->at : '\0';
+  const int quote = c->at < c->end ? *c->at : '\0';
   if (quote != '\'' && quote != '"')
     return fail(c->text, c->text_bytes, "the header has no string where one must stand");
   const char *start = ++c->at;

@@ -94,8 +94,8 @@ static int scratch_make(struct scratch *s, const sdpa_problem *problem) {
       malloc(reals * (2 * sizeof(long double) + sizeof(double) + sizeof(float)) + 2 * keys + 1);
   if (!s->owned) return -1;
   long double *exact = s->owned;
-  double *plain64 = (double *)(exact + 2 * reals);
-  float *plain32 = (float *)(plain64 + reals);
+  double *plain64 = (void *)(exact + 2 * reals);
+  float *plain32 = (void *)(plain64 + reals);
   for (size_t i = 0; i < 3; i++) {
     s->exact.score[i] = exact + i * keys;
     s->plain64.score[i] = plain64 + i * keys;
