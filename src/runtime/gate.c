@@ -14,8 +14,11 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
 static int64_t inside, forks; /* under the mutex */
-static _Atomic int fork_is_handled;
-static _Thread_local int forking; /* handlers of this thread's fork() that are between */
+
+/* Whether the handlers are registered, which may not happen twice: the second one would wait for the
+ * mutex that the first one holds. */
+enum { NOT_REGISTERED, BEING_REGISTERED, REGISTERED };
+static _Atomic int handlers = NOT_REGISTERED;
 
 /* Under the mutex; the calls of this library are no cancellation points. */
 static void wait_for_change(void) {
@@ -26,14 +29,12 @@ static void wait_for_change(void) {
 }
 
 static void before_fork(void) {
-  if (forking++ > 0) return;
   pthread_mutex_lock(&mutex);
   forks++;
   while (inside > 0) wait_for_change();
 }
 
 static void after_fork_in_parent(void) {
-  if (--forking > 0) return;
   forks--;
   pthread_cond_broadcast(&change);
   pthread_mutex_unlock(&mutex);
@@ -41,23 +42,22 @@ static void after_fork_in_parent(void) {
 
 /* The threads that waited, here or for another fork, do not exist. */
 static void after_fork_in_child(void) {
-  if (--forking > 0) return;
   mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   change = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
   inside = forks = 0;
 }
 
 /* Registering takes memory. Where there is none forks are as they would be without the gate, and a
- * later caller tries again. Two callers, or a child made in between, may register twice: the
- * handlers bear that. */
-static void handle_fork(void) {
-  if (atomic_load_explicit(&fork_is_handled, memory_order_relaxed)) return;
-  if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0)
-    atomic_store_explicit(&fork_is_handled, 1, memory_order_relaxed);
+ * later caller tries again. They stay so in a child that was made while another thread registered. */
+static void handle_forks(void) {
+  int expected = NOT_REGISTERED;
+  if (!atomic_compare_exchange_strong(&handlers, &expected, BEING_REGISTERED)) return;
+  const int error = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  atomic_store(&handlers, error ? NOT_REGISTERED : REGISTERED);
 }
 
 void sdpai_gate_enter(int alone) {
-  handle_fork();
+  handle_forks();
   pthread_mutex_lock(&mutex);
   while (forks > 0 || (alone && inside > 0)) wait_for_change();
   inside++;
