@@ -73,6 +73,34 @@ static void test_one_shot(void **state) {
   api_assert_all_near(SDPA_F64, o_f64, 8, output, 24);
 }
 
+/* A negative scale on each engine, many rows and few: as test_rule_1_scale() has it. */
+static void test_rule_1_negative_scale(void **state) {
+  (void)state;
+  static const double weights[] = {10. / 17, 5. / 17, 2. / 17};
+  FOR_TYPES for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
+    if (!api_offers(engine)) continue;
+    for (int64_t n = 1; n <= 40; n += 39) {
+      struct api_call call;
+      sdpa_options options;
+      assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+      options.engine = engine;
+      api_call_init(&call, type, api_one_head(n, 3, 1, 1), SDPA_SCALE | STATS, 0);
+      call.problem.scale = -1;
+      for (int64_t i = 0; i < n; i++) api_put(type, api_query(&call), i, 1);
+      api_put_all(type, api_key(&call), 3, (const double[]){0, log(2), log(5)});
+      api_put_all(type, api_value(&call), 3, (const double[]){8, 16, 24});
+      assert_int_equal(sdpa_attention(&call.problem, &options, &call.args), SDPA_OK);
+      for (int64_t i = 0; i < n; i++) {
+        for (int j = 0; j < 3; j++)
+          api_assert_near(type, api_get(type, call.args.weights, 3 * i + j), weights[j], 1);
+        api_assert_near(type, api_get(type, call.args.output, i), 208. / 17, 24);
+        api_assert_near(type, api_get(type, call.args.lse, i), log(1.7), 4);
+      }
+      api_call_free(&call);
+    }
+  }
+}
+
 /* A scale of 0 makes scores 0, and of excluded keys no NaN: many rows and few. */
 static void test_rule_1_scale_zero(void **state) {
   (void)state;
@@ -394,6 +422,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_huge_scores),
       cmocka_unit_test(test_rule_1_scale),
+      cmocka_unit_test(test_rule_1_negative_scale),
       cmocka_unit_test(test_rule_1_scale_zero),
       cmocka_unit_test(test_one_shot),
       cmocka_unit_test(test_long_rows),
