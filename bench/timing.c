@@ -107,6 +107,7 @@ double timing_ratio(const struct timed *a, const struct timed *b) {
   double ratio[TIMING_MAX_ROUNDS];
   const int n = a->rounds;
   for (int i = 0; i < n; i++) ratio[i] = a->sample[i] / b->sample[i];
+  /* cppcheck-suppress uninitvar ; rounds is 1 at least */
   qsort(ratio, (size_t)n, sizeof ratio[0], compare_doubles);
   return median_of_sorted(ratio, n);
 }

@@ -84,7 +84,7 @@ languages)
   for each in "$SDPA_CXX" "$clangxx"; do
     test -n "$each" || continue
     for standard in c++11 c++17 c++20; do
-      # shellcheck disable=SC2086
+      # shellcheck disable=SC2046,SC2086 # flags are words
       run "$each" $SDPA_FLAGS -std=$standard -Wpedantic -Wall -Wextra -Werror "-I$include" \
         "$SDPA_WORK/consumer_cxx.cpp" -o "$SDPA_WORK/program" "-L$libdir" "-Wl,-rpath,$libdir" -lsdpa \
         $(sed -n 's/^Libs.*-lsdpa//p; s/^Libs.private://p' "$libdir/pkgconfig/sdpa.pc")

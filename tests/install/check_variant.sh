@@ -113,6 +113,7 @@ lto)
   for object in "$objects"/kernels/*/*.o "$objects"/runtime/cpu_features.c.o; do
     if readelf -SW "$object" | grep -q 'gnu\.lto'; then fail "$object takes part in link-time optimisation"; fi
   done
+  # shellcheck disable=SC2097,SC2098 # the arguments are meant to have the old value
   SDPA_WORK=$SDPA_WORK/isa sh "$SDPA_SOURCE/tests/abi/check_isa_code.sh" "$build/src/libsdpa.so" "$objects"
   run "$SDPA_CMAKE" --install "$build" --prefix "$prefix"
   SDPA_FLAGS=""
@@ -124,6 +125,7 @@ lto)
       build_and_run "$SDPA_WORK/$kind$flag"
     done
   done
+  # shellcheck disable=SC2097,SC2098 # the arguments are meant to have the old value
   SDPA_WORK=$SDPA_WORK/isa sh "$SDPA_SOURCE/tests/abi/check_isa_code.sh" "$SDPA_WORK/static-flto/consumer" "$objects"
   ;;
 warnings)
