@@ -508,9 +508,9 @@ typedef struct sdpa_args {
   void *lse;                 /* output, compute type */
   /* Since 0.4, with SDPA_DROPOUT, else 0: */
   uint64_t dropout_seed, dropout_offset; /* any numbers */
-  int64_t dropout_batch, dropout_head, dropout_query,
-      dropout_key; /* from 0: what this call's first batch entry, query head, query and key are in
-                      the whole that it is a part of */
+  int64_t dropout_batch, dropout_head;   /* from 0: places of this call's first batch entry and
+                                            query head in the whole that it is a part of */
+  int64_t dropout_query, dropout_key;    /* likewise of its first query and key */
 } sdpa_args;
 
 /* As sdpa_problem_init(). */
@@ -747,8 +747,8 @@ SDPA_API sdpa_status sdpa_backward_check(const sdpa_plan *plan, const sdpa_args 
 /* ---- SOFTMAX TOOLS ----------------------------------------------------------------------- */
 
 /* Row-major matrices; ld is the distance from one row to the next in elements. It is at least
- * the number of columns, except that one of an input may also be 0: the same row for all; with no or
- * one row it is not used. Nothing allocates.
+ * the number of columns, except that one of an input may also be 0: the same row for all; with no
+ * or one row it is not used. Nothing allocates.
  *
  * SDPA_ERROR_SHAPE (a negative size); SDPA_ERROR_NULL (a matrix that is not empty);
  * SDPA_ERROR_STRIDE (an ld that is too small); SDPA_ERROR_ALIGNMENT (a matrix);

@@ -125,7 +125,7 @@ sdpa_status sdpai_blas_backward_run(const struct sdpa_plan *plan, const struct s
   struct backward_scratch scratch;
   carve(plan, &arena, &scratch);
   int cancel;
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* as the forward pass */
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* as in the forward pass */
   if (plan->problem.types.compute == SDPA_F32) {
     run_backward_f32(plan, args, grads, &scratch);
   } else {

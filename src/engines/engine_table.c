@@ -29,10 +29,10 @@ const char *sdpai_engine_obstacle(int i) {
 /* Whether an engine can serve the plan. */
 static sdpa_status applicable(const struct sdpai_engine *engine, const struct sdpa_plan *plan,
                               struct sdpai_report *report) {
-  if (obstacle(engine))
+  const char *reason = obstacle(engine);
+  if (reason)
     return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
-                      "engine %s cannot be used here: %s; expected another", engine->name,
-                      obstacle(engine));
+                      "engine %s cannot be used here: %s; expected another", engine->name, reason);
   if (plan->backward && !engine->backward_layout)
     return sdpai_fail(report, SDPA_ERROR_UNSUPPORTED,
                       "engine %s has no backward pass in this version; expected another",

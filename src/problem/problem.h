@@ -23,8 +23,7 @@ struct sdpai_problem {
   uint8_t bytes[SDPAI_ELEMENTS]; /* of an element of each tensor, by enum sdpai_element */
   uint32_t alignment, score_stage;
   int64_t batch, query_heads, kv_heads;
-  int64_t
-      group; /* query heads per kv head, 0 where there are none to share it; 1 without kv heads */
+  int64_t group; /* query heads per kv head; 1 without kv heads */
   int64_t query_len, key_len, key_dim, value_dim;
   double scale, softcap;             /* in the compute type; softcap 0: off */
   int64_t window_left, window_right; /* -1: unbounded; causal is window_right 0 */

@@ -15,8 +15,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
 static int64_t inside, forks; /* under the mutex */
 
-/* Whether the handlers are registered, which may not happen twice: the second one would wait for the
- * mutex that the first one holds. */
+/* Whether the handlers are registered, which may not happen twice: the second one would wait for
+ * the mutex that the first one holds. */
 enum { NOT_REGISTERED, BEING_REGISTERED, REGISTERED };
 static _Atomic int handlers = NOT_REGISTERED;
 
@@ -47,8 +47,9 @@ static void after_fork_in_child(void) {
   inside = forks = 0;
 }
 
-/* Registering takes memory. Where there is none forks are as they would be without the gate, and a
- * later caller tries again. They stay so in a child that was made while another thread registered. */
+/* Registering takes memory. Where there is none, and while another thread registers, a fork waits
+ * for nobody, and its child has the gate as it was; a later caller tries again. In a child that was
+ * made while another thread registered nobody does. */
 static void handle_forks(void) {
   int expected = NOT_REGISTERED;
   if (!atomic_compare_exchange_strong(&handlers, &expected, BEING_REGISTERED)) return;
