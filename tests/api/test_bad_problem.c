@@ -200,20 +200,6 @@ static void test_problem_fields(void **state) {
   run_cases(problem_cases, sizeof problem_cases / sizeof *problem_cases, 0);
 }
 
-/* Lengths may differ where the sizes do not. */
-static void test_lengths_need_an_alignment(void **state) {
-  (void)state;
-  static const uint32_t lens[] = {SDPA_KEY_LENS, SDPA_QUERY_LENS};
-  for (int i = 0; i < 2; i++) {
-    struct api_call call;
-    api_call_init(&call, SDPA_F32, api_one_head(3, 3, 1, 1), SDPA_CAUSAL | lens[i],
-                  SDPA_ALIGN_TOP_LEFT);
-    call.problem.alignment = SDPA_ALIGN_NONE;
-    check_refused(&call, &call.problem, NULL, "alignment", "0", SDPA_ERROR_VALUE);
-    api_call_free(&call);
-  }
-}
-
 static void test_options_fields(void **state) {
   (void)state;
   run_cases(options_cases, sizeof options_cases / sizeof *options_cases, 1);
@@ -397,11 +383,15 @@ static void test_text_truncation(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_problem_fields),    cmocka_unit_test(test_lengths_need_an_alignment),
-      cmocka_unit_test(test_options_fields),    cmocka_unit_test(test_null),
-      cmocka_unit_test(test_half_an_allocator), cmocka_unit_test(test_sizes_of_the_blas),
-      cmocka_unit_test(test_absent_engine),     cmocka_unit_test(test_extreme_sizes),
-      cmocka_unit_test(test_one_shot_sizes),    cmocka_unit_test(test_text_truncation),
+      cmocka_unit_test(test_problem_fields),
+      cmocka_unit_test(test_options_fields),
+      cmocka_unit_test(test_null),
+      cmocka_unit_test(test_half_an_allocator),
+      cmocka_unit_test(test_sizes_of_the_blas),
+      cmocka_unit_test(test_absent_engine),
+      cmocka_unit_test(test_extreme_sizes),
+      cmocka_unit_test(test_one_shot_sizes),
+      cmocka_unit_test(test_text_truncation),
   };
   return run_silent_group("bad_problem", tests, sizeof tests / sizeof *tests);
 }

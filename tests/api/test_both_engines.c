@@ -71,11 +71,8 @@ static void test_scale_zero(void **state) {
  * have three times the weight of the others. */
 static void check_long_rows(uint32_t type, uint32_t engine, uint32_t features, int64_t rows,
                             int first) {
-  enum {
-    KEYS = 5000,
-    CUT = 2600,
-    CHAIN = 5000 / 8
-  }; /* times the additions api_assert_near allows */
+  enum { KEYS = 5000, CUT = 2600 };
+  enum { CHAIN = KEYS / 8 }; /* times the additions that api_assert_near() allows */
   const int64_t heavy = first ? CUT : KEYS - CUT;
   const double sum = (double)(KEYS + 2 * heavy);
   struct api_call call;

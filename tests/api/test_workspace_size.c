@@ -1,5 +1,5 @@
-/* test_workspace_size.c - the workspace of engine tiled is tiles, that of blas some rows: it does not
- * follow the lengths; one that no address can count is refused, on every engine
+/* test_workspace_size.c - the workspace of engine tiled is tiles, that of blas some rows: it does
+ * not follow the lengths; one that no address can count is refused, on every engine
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -107,7 +107,7 @@ static void test_rows_of_engine_blas(void **state) {
   }
 }
 
-/* Sizes that no machine holds, of tensors that do fit: every element of an input is the same one. */
+/* Sizes that no machine holds, of tensors that do fit: the elements of an input are all one. */
 struct endless {
   uint32_t engine;
   int backward;

@@ -1,4 +1,4 @@
-/* set_blas_threads.c - preloaded: gives OpenBLAS SDPA_BLAS_THREADS threads before the program starts
+/* set_blas_threads.c - preloaded: gives OpenBLAS SDPA_BLAS_THREADS threads at the program's start
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *

@@ -65,8 +65,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 
 struct use {
   enum entry_call call;
-  uint32_t
-      type; /* 0: entry_run(); else the plan's problem in that type, whatever the numbers are */
+  uint32_t type; /* 0: entry_run(); else a plan in that type, whatever the numbers are */
   sdpa_options options;
   int is_idle; /* does nothing: what a thread takes by itself */
   int wrong;

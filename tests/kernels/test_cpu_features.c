@@ -90,8 +90,8 @@ static void test_machines(void **state) {
   }
 }
 
-/* This machine against the compiler's own opinion of it. clang 14 knows no name for F16C, which every
- * CPU with AVX2 has had so far. */
+/* This machine against the compiler's own opinion of it. clang 14 knows no name for F16C, which
+ * every CPU with AVX2 has had so far. */
 static void test_this_machine(void **state) {
   (void)state;
   uint32_t features = sdpai_cpu_detect();

@@ -162,8 +162,8 @@ static void check_groups(const struct problem_spec *spec, struct property_way wa
   problem_data_free(&data);
 }
 
-/* Few heads and many keys: the groups of keys that follow one another on one thread run at a time on
- * several, and their sums are joined. */
+/* Few heads and many keys: the groups of keys that follow one another on one thread run at a time
+ * on several, and their sums are joined. */
 static void test_groups_of_keys(void **state) {
   (void)state;
   static const char *const problems[] = {
