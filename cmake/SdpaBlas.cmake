@@ -1,6 +1,7 @@
 # The CBLAS: OpenBLAS, or what BLA_VENDOR names. FindBLAS finds the libraries only, so the header and the
-# functions are checked here, and that both count in int. Sets SDPA_CBLAS_INCLUDE_DIR, SDPA_HAVE_OPENBLAS_INFO, sdpa_bla_vendor (the
-# vendor that was found) and sdpa_blas_link (what a program links), and makes the target sdpa_blas.
+# functions are checked here, and that both count in int. Sets SDPA_CBLAS_INCLUDE_DIR,
+# SDPA_HAVE_OPENBLAS_INFO, sdpa_bla_vendor (the vendor that was found) and sdpa_blas_link (what a program
+# links), and makes the target sdpa_blas.
 include(CheckSymbolExists)
 include(CMakePushCheckState)
 include(CheckCSourceCompiles)

@@ -8,7 +8,6 @@ if(NOT SDPA_DOXYGEN OR NOT TARGET sdpa_man)
 endif()
 
 set(sdpa_reference_dir "${PROJECT_BINARY_DIR}/reference")
-set(sdpa_reference_strict YES)
 file(GLOB sdpa_reference_pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/*.md")
 set(sdpa_reference_input "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/include/sdpa/sdpa.h"
   ${sdpa_reference_pages} "${PROJECT_SOURCE_DIR}/docs/examples/README.md" "${PROJECT_SOURCE_DIR}/docs/lesson/README.md"
