@@ -5,6 +5,7 @@
 #include "api/execute.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "runtime/arena.h"
 #include "runtime/compiler.h"
@@ -27,10 +28,25 @@ static SDPAI_NOINLINE sdpa_status run_on_stack(const struct sdpa_plan *plan,
   return run_in(plan, args, grads, workspace);
 }
 
+/* The sums over rows and keys where there are none: they are done here and asked for no more, so that
+ * no engine passes through what has no elements. */
+static void clear_sums(const struct sdpai_problem *p, struct sdpai_grads *grads) {
+  const size_t bytes = (size_t)p->query_heads * (size_t)p->element;
+  if (grads->grad_sinks) memset(grads->grad_sinks, 0, bytes);
+  if (grads->grad_slopes) memset(grads->grad_slopes, 0, bytes);
+  grads->grad_sinks = grads->grad_slopes = grads->grad_bias = NULL;
+}
+
 sdpa_status sdpai_run(const struct sdpa_plan *plan, const struct sdpai_args *args,
                       const struct sdpai_grads *grads, void *workspace) {
   const int saved = errno;
   sdpa_status status = SDPA_ERROR_MEMORY;
+  struct sdpai_grads rest;
+  if (plan->backward && !sdpai_gradients_flow(&plan->problem)) {
+    rest = *grads;
+    clear_sums(&plan->problem, &rest);
+    grads = &rest;
+  }
   /* Sizes without elements are not bounded by memory: passing through them could take years. */
   if (plan->backward ? !sdpai_backward_writes(&plan->problem, grads)
                      : !sdpai_forward_writes(&plan->problem))

@@ -172,7 +172,10 @@ int sdpai_forward_writes(const struct sdpai_problem *p) {
          (output || pairs || (p->features & SDPA_LSE));
 }
 
-/* A gradient that is a sum over rows and keys is written where there are none of them. */
+int sdpai_gradients_flow(const struct sdpai_problem *p) {
+  return p->batch > 0 && p->query_heads > 0 && p->query_len > 0 && p->key_len > 0;
+}
+
 int sdpai_backward_writes(const struct sdpai_problem *p, const struct sdpai_grads *grads) {
   const int rows = p->batch > 0 && p->query_heads > 0 && p->query_len > 0;
   const int keys = p->batch > 0 && p->kv_heads > 0 && p->key_len > 0;

@@ -248,6 +248,42 @@ static void test_nothing_to_write(void **state) {
   assert_int_equal(sdpa_attention_f32(many, many, 0, 0, NULL, NULL, NULL, NULL, NULL), SDPA_OK);
 }
 
+/* Sums over rows or keys of which there are none are 0, and take no time, however many batch entries
+ * there are. */
+static void test_sums_over_nothing(void **state) {
+  (void)state;
+  const struct api_sizes sizes[] = {{1, 1, 1, 0, 2, 2, 2}, {1, 1, 1, 2, 0, 0, 0}};
+  double unread[4] = {0};
+  for (int n = 0; n < 4; n++) {
+    FOR_TYPES for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
+      struct api_call call;
+      sdpa_options options;
+      sdpa_plan *plan;
+      sdpa_grads grads;
+      double sink[1] = {7}, slope[1] = {7};
+      if (!api_offers(engine)) continue;
+      assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+      assert_int_equal(sdpa_grads_init(&grads, sizeof grads), SDPA_OK);
+      options.engine = engine;
+      options.threads = n / 2 + 1;
+      api_call_init(&call, type, sizes[n % 2], SDPA_SINKS | SDPA_ALIBI, SDPA_ALIGN_TOP_LEFT);
+      call.problem.batch = INT64_C(1) << 40;
+      call.problem.key.batch = call.problem.value.batch = call.problem.query.batch = 0;
+      call.problem.lse.batch = call.problem.grad_output.batch = call.problem.output.batch = 0;
+      call.args.query = call.args.key = call.args.value = unread;
+      call.args.output = NULL;
+      grads.output = grads.grad_output = grads.lse = unread;
+      grads.grad_sinks = sink;
+      grads.grad_alibi_slopes = slope;
+      assert_int_equal(sdpa_plan_create_backward(&call.problem, &options, &plan), SDPA_OK);
+      assert_int_equal(sdpa_backward(plan, &call.args, &grads, NULL, 0), SDPA_OK);
+      assert_true(api_get(type, sink, 0) == 0 && api_get(type, slope, 0) == 0);
+      sdpa_plan_destroy(plan);
+      api_call_free(&call);
+    }
+  }
+}
+
 /* A window at the end of long keys: before it are tiles, or splits, that no row attends, and the
  * last tile may hold a single key. */
 static void check_late_window(uint32_t type, uint32_t engine, int64_t rows, int64_t keys) {
@@ -305,15 +341,11 @@ static void test_alignment_of_lengths(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_pictures),
-      cmocka_unit_test(test_late_windows),
-      cmocka_unit_test(test_per_batch_entry),
-      cmocka_unit_test(test_mask_and_intersection),
-      cmocka_unit_test(test_grouped_heads),
-      cmocka_unit_test(test_empty),
-      cmocka_unit_test(test_empty_outputs),
-      cmocka_unit_test(test_nothing_to_write),
-      cmocka_unit_test(test_alignment_of_lengths),
+      cmocka_unit_test(test_pictures),          cmocka_unit_test(test_late_windows),
+      cmocka_unit_test(test_per_batch_entry),   cmocka_unit_test(test_mask_and_intersection),
+      cmocka_unit_test(test_grouped_heads),     cmocka_unit_test(test_empty),
+      cmocka_unit_test(test_empty_outputs),     cmocka_unit_test(test_nothing_to_write),
+      cmocka_unit_test(test_sums_over_nothing), cmocka_unit_test(test_alignment_of_lengths),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
