@@ -84,10 +84,10 @@ static CBLAS_TRANSPOSE flag(struct sdpai_blas_layout layout) {
       return;                                                                                      \
     }                                                                                              \
     pthread_once(&blas_once, ask_blas);                                                            \
-    sdpai_gate_enter(blas.one_at_a_time);                                                          \
+    const int entered = sdpai_gate_enter(blas.one_at_a_time);                                      \
     cblas_gemm(CblasRowMajor, flag(a_layout), flag(b_layout), (int)m, (int)n, (int)k, 1, a,        \
                (int)a_layout.ld, b, (int)b_layout.ld, add ? 1 : 0, c, (int)ldc);                   \
-    sdpai_gate_leave();                                                                            \
+    sdpai_gate_leave(entered);                                                                     \
   }
 
 SDPAI_GEMM(sdpai_blas_gemm_f32, float, cblas_sgemm)

@@ -15,10 +15,13 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
 static int64_t inside, forks; /* under the mutex */
 
-/* Whether the handlers are registered, which may not happen twice: the second one would wait for
- * the mutex that the first one holds. */
-enum { NOT_REGISTERED, BEING_REGISTERED, REGISTERED };
-static _Atomic int handlers = NOT_REGISTERED;
+/* The handlers may be registered more than once, see handle_forks(): the first one to run before a
+ * fork and the last one after it do the work. */
+static int depth;                /* handlers that have run before this fork; under the mutex */
+static _Atomic pthread_t forker; /* who has the mutex for a fork, if anybody_forks */
+static _Atomic int anybody_forks;
+
+static _Atomic int handled; /* some thread has registered the handlers */
 
 /* Under the mutex; the calls of this library are no cancellation points. */
 static void wait_for_change(void) {
@@ -28,13 +31,26 @@ static void wait_for_change(void) {
   pthread_setcancelstate(state, &state);
 }
 
+static int this_thread_forks(void) {
+  return atomic_load(&anybody_forks) && pthread_equal(atomic_load(&forker), pthread_self());
+}
+
 static void before_fork(void) {
+  if (this_thread_forks()) {
+    depth++;
+    return;
+  }
   pthread_mutex_lock(&mutex);
   forks++;
   while (inside > 0) wait_for_change();
+  depth = 1;
+  atomic_store(&forker, pthread_self());
+  atomic_store(&anybody_forks, 1);
 }
 
 static void after_fork_in_parent(void) {
+  if (--depth > 0) return;
+  atomic_store(&anybody_forks, 0);
   forks--;
   pthread_cond_broadcast(&change);
   pthread_mutex_unlock(&mutex);
@@ -42,30 +58,34 @@ static void after_fork_in_parent(void) {
 
 /* The threads that waited, here or for another fork, do not exist. */
 static void after_fork_in_child(void) {
+  if (--depth > 0) return;
+  atomic_store(&anybody_forks, 0);
   mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   change = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
   inside = forks = 0;
 }
 
-/* Registering takes memory. Where there is none, and while another thread registers, a fork waits
- * for nobody, and its child has the gate as it was; a later caller tries again. In a child that was
- * made while another thread registered nobody does. */
-static void handle_forks(void) {
-  int expected = NOT_REGISTERED;
-  if (!atomic_compare_exchange_strong(&handlers, &expected, BEING_REGISTERED)) return;
-  const int error = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-  atomic_store(&handlers, error ? NOT_REGISTERED : REGISTERED);
+/* Whether forks wait for the caller. Nobody enters before he has registered the handlers himself or
+ * found them registered, so two threads, or a child made between registering and `handled`, may
+ * register twice. Registering takes memory: where there is none a later caller tries again. */
+static int handle_forks(void) {
+  if (atomic_load(&handled)) return 1;
+  if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) return 0;
+  atomic_store(&handled, 1);
+  return 1;
 }
 
-void sdpai_gate_enter(int alone) {
-  handle_forks();
+int sdpai_gate_enter(int alone) {
+  if (!handle_forks() && !alone) return 0;
   pthread_mutex_lock(&mutex);
   while (forks > 0 || (alone && inside > 0)) wait_for_change();
   inside++;
   pthread_mutex_unlock(&mutex);
+  return 1;
 }
 
-void sdpai_gate_leave(void) {
+void sdpai_gate_leave(int entered) {
+  if (!entered) return;
   pthread_mutex_lock(&mutex);
   if (--inside == 0) pthread_cond_broadcast(&change);
   pthread_mutex_unlock(&mutex);

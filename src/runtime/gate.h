@@ -6,12 +6,16 @@
  * meanwhile, so that neither the callee's own fork handlers nor the child meet it at work. The
  * gate's handlers run before those that were registered before the first call here. Not for code
  * that calls back, and no fork() in a signal handler that interrupts a thread inside.
+ *
+ * Where the system has no memory to register fork handlers, forks are not held back. There a thread
+ * that enters alone still does so alone; a child forked meanwhile would wait for it in vain.
  */
 #ifndef SDPAI_GATE_H
 #define SDPAI_GATE_H
 
-/* Waits for its turn; with `alone` until nobody is inside. All callers say the same for `alone`. */
-void sdpai_gate_enter(int alone);
-void sdpai_gate_leave(void);
+/* Waits for its turn; with `alone` until nobody is inside. All callers say the same for `alone`.
+ * The result is for sdpai_gate_leave(). */
+int sdpai_gate_enter(int alone);
+void sdpai_gate_leave(int entered);
 
 #endif
