@@ -60,11 +60,13 @@ sections)
       fail "$(basename "$page") has an empty section"
   done
   # What a page refers to is there.
+  # shellcheck disable=SC2046 # names without blanks, one argument each
   cat $(own_pages) "$programs"/*.1 | grep -oE 'Xr sdpa[a-z0-9_\-]* [13]' | tr -d '\\' | sort -u |
     while read -r _ name section; do
       test -e "$pages/$name.$section" || test -e "$programs/$name.$section" || fail "there is no $name($section)"
     done
   ;;
+# shellcheck disable=SC2046 # as above
 lint) lint $(own_pages) ;;
 lint_programs) lint "$programs"/*.1 ;;
 synopsis)
