@@ -205,6 +205,12 @@ static void X(drop_lanes)(const struct X(item) * item, const struct X(panel) * p
                            X(keep_lanes)(item, panel, keys));
 }
 
+/* Lanes of padding: whatever they hold is computed with, so they hold something. */
+static void X(clear_bias)(T *tile, int64_t keys, int64_t width, int64_t begin, int64_t end) {
+  for (int64_t j = 0; begin < end && j < keys; j++)
+    X(fill)(end - begin, 0, tile + j * width + begin, 1);
+}
+
 /* Bias of the tile in lanes, slopes and distances: what tile_rules needs beside words. */
 static void X(fill_rules)(const struct X(item) * item, const struct X(panel) * panel,
                           struct sdpai_interval keys, struct X(sdpai_tile_rules) * rules) {
@@ -237,8 +243,11 @@ static void X(fill_rules)(const struct X(item) * item, const struct X(panel) * p
       ((const char *)bias + n * element, live, p->bias.row * element,
        X(keys_ahead)(item, keys) * element);
       X(pack_bias)(item, live, n, bias, panel->width, bias_tile + s.lane);
+      X(clear_bias)(bias_tile, n, panel->width, s.lane + live, s.lane + s.rows);
     }
   }
+  if (bias_tile)
+    X(clear_bias)(bias_tile, keys.end - keys.begin, panel->width, panel->rows, panel->width);
 }
 
 /* Stores a tile of scores in lanes, times `factor`, to rows of the caller's scores or weights. */
@@ -257,20 +266,26 @@ static void X(store_tile)(const struct X(item) * item, const struct X(panel) * p
   }
 }
 
-/* Adds the products with the non-finite elements of V, for the lanes that attend them. */
+/* Adds the products with the non-finite elements of V, for the lanes that attend them. Lanes of
+ * padding have no bias to look at. */
 static void X(add_nonfinite_lanes)(const struct X(item) * item, const struct X(panel) * panel,
                                    int64_t keys, struct X(rows) value,
                                    const struct X(sdpai_tile_rules) * rules) {
-  const int64_t dim = item->plan->problem.value_dim, width = panel->width;
+  const struct sdpai_problem *p = &item->plan->problem;
+  const int64_t dim = p->value_dim, width = panel->width;
   const T *weights = item->scratch->scores;
-  for (int64_t j = 0; j < keys; j++) {
-    if (!item->scratch->nonfinite[j]) continue;
-    const T *v = value.data + j * value.ld;
-    for (int64_t i = 0; i < panel->rows; i++) {
-      if (rules->words && !(rules->words[j / 32 * width + i] >> (j % 32) & 1)) continue;
-      if (rules->bias && rules->bias[j * width + i] == -(T)INFINITY) continue;
-      for (int64_t d = 0; d < dim; d++)
-        if (!isfinite(v[d])) panel->output[d * width + i] += weights[j * width + i] * v[d];
+  struct sdpai_segment s = {0};
+  while (sdpai_next_segment(p, item->kv_head, panel->first, panel->rows, &s)) {
+    const int64_t end = s.lane + sdpai_live_rows(&s, item->query_len);
+    for (int64_t j = 0; j < keys; j++) {
+      if (!item->scratch->nonfinite[j]) continue;
+      const T *v = value.data + j * value.ld;
+      for (int64_t i = s.lane; i < end; i++) {
+        if (rules->words && !(rules->words[j / 32 * width + i] >> (j % 32) & 1)) continue;
+        if (rules->bias && rules->bias[j * width + i] == -(T)INFINITY) continue;
+        for (int64_t d = 0; d < dim; d++)
+          if (!isfinite(v[d])) panel->output[d * width + i] += weights[j * width + i] * v[d];
+      }
     }
   }
 }

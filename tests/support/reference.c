@@ -134,7 +134,8 @@ static int stage_of(const sdpa_problem *problem) {
 }
 
 static void set_amounts(struct scratch *s) {
-  for (int64_t j = 0; j < s->c.keys; j++) s->amount[j] = row_amount(&s->c, j);
+  for (int64_t j = 0; j < s->c.problem->key_len; j++)
+    s->amount[j] = j < s->c.keys ? row_amount(&s->c, j) : 0.0L;
 }
 
 static long double score_terms(const struct scratch *s, int64_t j, int stage) {
