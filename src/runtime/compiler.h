@@ -29,6 +29,7 @@
 #define SDPAI_PREFETCH_L2(p) __builtin_prefetch((p), 0, 2)
 #define SDPAI_UNROLL(n)      SDPAI_PRAGMA_(GCC unroll n)
 #define SDPAI_PRAGMA_(x)     _Pragma(#x)
+#define SDPAI_CONSTRUCTOR    __attribute__((constructor))
 #define SDPAI_DESTRUCTOR     __attribute__((destructor))
 #define SDPAI_WEAK           __attribute__((weak)) /* a function that need not be there */
 #else
@@ -39,6 +40,7 @@
 #define SDPAI_PREFETCH(p)
 #define SDPAI_PREFETCH_L2(p)
 #define SDPAI_UNROLL(n)
+#define SDPAI_CONSTRUCTOR
 #define SDPAI_DESTRUCTOR
 #endif
 

@@ -11,6 +11,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "runtime/compiler.h"
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
 static int64_t inside, forks; /* under the mutex */
@@ -73,6 +75,12 @@ static int handle_forks(void) {
   if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) return 0;
   atomic_store(&handled, 1);
   return 1;
+}
+
+/* At load time, so that handlers which the application registers run outside of these: its prepare
+ * handler may wait for a thread that is, or wants to be, inside, and each may call the library. */
+SDPAI_CONSTRUCTOR static void handle_forks_early(void) {
+  handle_forks();
 }
 
 int sdpai_gate_enter(int alone) {

@@ -131,7 +131,8 @@ void property_compare(const struct reference *strict, const struct problem_data 
 
 void property_narrow(const struct problem_data *data, int64_t b, int64_t h,
                      struct problem_data *one) {
-  const int64_t kv_head = h / (data->problem.query_heads / data->problem.kv_heads);
+  const int64_t group = data->problem.query_heads / data->problem.kv_heads;
+  const int64_t kv_head = group > 0 ? h / group : 0;
   const size_t scalars = (size_t)h * problem_type_bytes(problem_compute_type(&data->problem));
   void *at[PROBLEM_TENSORS] = {NULL};
   sdpa_args *args = &one->args;

@@ -15,8 +15,8 @@
 
 enum { STAY_MICROSECONDS = 100000, THREADS = 8, TURNS = 2000, FORKS = 3 };
 
-static _Atomic int refusals;  /* registrations to be refused */
-static int registrations = 1; /* how often the next one is done */
+static _Atomic int refusals = 1; /* registrations to be refused: at first the one at load time */
+static int registrations = 1;    /* how often the next one is done */
 
 int __real_pthread_atfork(void (*)(void), void (*)(void), void (*)(void));
 int __wrap_pthread_atfork(void (*)(void), void (*)(void), void (*)(void));
@@ -115,6 +115,68 @@ static void test_refused_handlers(void **state) {
   assert_int_equal(wait_for_child(start_child(refused_then_not, NULL)), 0);
 }
 
+/* ---- the application's handlers ------------------------------------------------------------------
+ */
+
+static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic int stop;
+
+static void lock_own(void) {
+  const int entered = sdpai_gate_enter(0);
+  sdpai_gate_leave(entered);
+  pthread_mutex_lock(&own);
+}
+static void unlock_own(void) {
+  pthread_mutex_unlock(&own);
+  const int entered = sdpai_gate_enter(0);
+  sdpai_gate_leave(entered);
+}
+
+static void *enter_under_own(void *arg) {
+  (void)arg;
+  while (!atomic_load(&stop)) {
+    pthread_mutex_lock(&own);
+    const int entered = sdpai_gate_enter(0);
+    sdpai_gate_leave(entered);
+    pthread_mutex_unlock(&own);
+  }
+  return NULL;
+}
+
+static int leave_at_once(void *arg) {
+  (void)arg;
+  return 0;
+}
+
+/* Handlers that are registered after the gate's may hold what a thread inside wants, and pass
+ * through the gate themselves. */
+static int fork_with_handlers(void *arg) {
+  pthread_t thread;
+  (void)arg;
+  sdpai_gate_leave(sdpai_gate_enter(0));
+  if (__real_pthread_atfork(lock_own, unlock_own, unlock_own) != 0) return 10;
+  if (pthread_create(&thread, NULL, enter_under_own, NULL) != 0) return 11;
+  for (int i = 0; i < 100; i++) {
+    const int status = wait_for_child(start_child(leave_at_once, NULL));
+    if (status != 0) return status;
+  }
+  atomic_store(&stop, 1);
+  pthread_join(thread, NULL);
+  return 0;
+}
+
+static void test_handlers_of_others(void **state) {
+  (void)state;
+  skip_if_fork_beside_running_threads_fails();
+  assert_int_equal(wait_for_child(start_child(fork_with_handlers, NULL)), 0);
+}
+
+/* The registration at load time was the one that `refusals` foresees. */
+static void test_registered_early(void **state) {
+  (void)state;
+  assert_int_equal(atomic_load(&refusals), 0);
+}
+
 /* ---- one at a time -----------------------------------------------------------------------------
  */
 
@@ -151,7 +213,8 @@ static void test_one_at_a_time(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_forks_wait), cmocka_unit_test(test_handlers_twice),
-      cmocka_unit_test(test_refused_handlers), cmocka_unit_test(test_one_at_a_time)};
+      cmocka_unit_test(test_registered_early),   cmocka_unit_test(test_forks_wait),
+      cmocka_unit_test(test_handlers_twice),     cmocka_unit_test(test_refused_handlers),
+      cmocka_unit_test(test_handlers_of_others), cmocka_unit_test(test_one_at_a_time)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
