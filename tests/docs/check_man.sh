@@ -66,8 +66,10 @@ sections)
       test -e "$pages/$name.$section" || test -e "$programs/$name.$section" || fail "there is no $name($section)"
     done
   ;;
-# shellcheck disable=SC2046 # as above
-lint) lint $(own_pages) ;;
+lint)
+  # shellcheck disable=SC2046 # as above
+  lint $(own_pages)
+  ;;
 lint_programs) lint "$programs"/*.1 ;;
 synopsis)
   # Prototypes and structs as the pages print them, compiled beside the header's own.
