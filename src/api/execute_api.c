@@ -28,37 +28,40 @@ static SDPAI_NOINLINE sdpa_status run_on_stack(const struct sdpa_plan *plan,
   return run_in(plan, args, grads, workspace);
 }
 
-/* The sums over rows and keys where there are none: they are done here and asked for no more, so that
- * no engine passes through what has no elements. */
-static void clear_sums(const struct sdpai_problem *p, struct sdpai_grads *grads) {
+/* A workspace is the caller's, on the stack or from the plan's allocator. */
+static sdpa_status run_somewhere(const struct sdpa_plan *plan, const struct sdpai_args *args,
+                                 const struct sdpai_grads *grads, void *workspace) {
+  if (workspace) return run_in(plan, args, grads, workspace);
+  if (plan->workspace <= STACK_WORKSPACE) return run_on_stack(plan, args, grads);
+  void *block = sdpai_alloc(&plan->options.allocator, plan->workspace, SDPAI_ARENA_ALIGNMENT);
+  const sdpa_status status = block ? run_in(plan, args, grads, block) : SDPA_ERROR_MEMORY;
+  sdpai_release(&plan->options.allocator, block, plan->workspace);
+  return status;
+}
+
+/* The sums over rows and keys where there are none. */
+static void clear_sums(const struct sdpai_problem *p, const struct sdpai_grads *grads) {
   const size_t bytes = (size_t)p->query_heads * (size_t)p->element;
   if (grads->grad_sinks) memset(grads->grad_sinks, 0, bytes);
   if (grads->grad_slopes) memset(grads->grad_slopes, 0, bytes);
-  grads->grad_sinks = grads->grad_slopes = grads->grad_bias = NULL;
 }
 
+/* Sizes without elements are not bounded by memory: passing through them could take years. So no
+ * engine is asked for nothing, nor for sums over nothing. */
 sdpa_status sdpai_run(const struct sdpa_plan *plan, const struct sdpai_args *args,
                       const struct sdpai_grads *grads, void *workspace) {
+  const struct sdpai_problem *p = &plan->problem;
   const int saved = errno;
-  sdpa_status status = SDPA_ERROR_MEMORY;
-  struct sdpai_grads rest;
-  if (plan->backward && !sdpai_gradients_flow(&plan->problem)) {
-    rest = *grads;
-    clear_sums(&plan->problem, &rest);
-    grads = &rest;
-  }
-  /* Sizes without elements are not bounded by memory: passing through them could take years. */
-  if (plan->backward ? !sdpai_backward_writes(&plan->problem, grads)
-                     : !sdpai_forward_writes(&plan->problem))
-    return SDPA_OK;
-  if (workspace) {
-    status = run_in(plan, args, grads, workspace);
-  } else if (plan->workspace <= STACK_WORKSPACE) {
-    status = run_on_stack(plan, args, grads);
+  sdpa_status status = SDPA_OK;
+  if (!plan->backward) {
+    if (sdpai_forward_writes(p)) status = run_somewhere(plan, args, NULL, workspace);
+  } else if (sdpai_gradients_flow(p)) {
+    if (sdpai_backward_writes(p, grads)) status = run_somewhere(plan, args, grads, workspace);
   } else {
-    void *block = sdpai_alloc(&plan->options.allocator, plan->workspace, SDPAI_ARENA_ALIGNMENT);
-    if (block) status = run_in(plan, args, grads, block);
-    sdpai_release(&plan->options.allocator, block, plan->workspace);
+    struct sdpai_grads others = *grads;
+    others.grad_bias = others.grad_sinks = others.grad_slopes = NULL;
+    if (sdpai_backward_writes(p, &others)) status = run_somewhere(plan, args, &others, workspace);
+    if (status == SDPA_OK) clear_sums(p, grads);
   }
   errno = saved; /* log() and exp() of libm set it */
   return status;

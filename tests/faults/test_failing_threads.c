@@ -62,6 +62,7 @@ static int in_child(void *arg) {
   static struct entry_output out;
   const struct refusal *refusal = arg;
   const sdpa_options options = entry_options(SDPA_ENGINE_TILED, THREADS);
+  atomic_store(&registrations, 0); /* engine blas has registered handlers at load time */
   atomic_store(&refused_creations, refusal->creations);
   atomic_store(&refused_registrations, refusal->registrations);
   errno = 1234;
