@@ -672,9 +672,9 @@ SDPA_API sdpa_status sdpa_merge(const sdpa_problem *problem, const sdpa_options 
  * on, and Q, dO, output and lse in rows from L_q on, are not read. What an excluded pair holds
  * changes nothing; a NaN at an allowed one makes NaN of what the formulas let it reach: the dQ of
  * its row, the dK and dV of the keys that row allows, and the sums they belong to. dK and dV of a K
- * or V that repeats by stride 0 are written for every head and row, not summed. dbias has no element,
- * and is not written, where there are no batch entries, heads, rows or keys, even if the bias repeats
- * along those.
+ * or V that repeats by stride 0 are written for every head and row, not summed. dbias has no
+ * element, and is not written, where there are no batch entries, heads, rows or keys, even if the
+ * bias repeats along those.
  *
  * dO_i . O_i stands for sum_j p_ij dP_ij, which it equals but for O's rounding. Where the output
  * has 16 bits, engine tiled forms that sum itself; engine blas takes the rounded O.

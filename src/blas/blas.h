@@ -31,8 +31,8 @@ struct sdpai_blas_layout {
 int sdpai_blas_layout(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride,
                       struct sdpai_blas_layout *layout);
 
-/* C = A B for A m x k, B k x n, C m x n by rows with leading dimension ldc; C's old contents are not
- * read, and k = 0 gives zeros. Or, with `add`, C = C + A B. */
+/* C = A B for A m x k, B k x n, C m x n by rows with leading dimension ldc; C's old contents are
+ * not read, and k = 0 gives zeros. Or, with `add`, C = C + A B. */
 void sdpai_blas_gemm_f32(int64_t m, int64_t n, int64_t k, const float *a,
                          struct sdpai_blas_layout a_layout, const float *b,
                          struct sdpai_blas_layout b_layout, float *c, int64_t ldc, int add);

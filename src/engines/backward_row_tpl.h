@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Parameters: as head_tpl.h, which comes first. With x_j the products q . k_j, s_j the scores, p_j =
- * exp(s_j - lse) the weights, z_j 1 / (1 - dropout) where one is kept and 0 where it is dropped, and
- * g_j = dO . v_j:
+ * Parameters: as head_tpl.h, which comes first. With x_j the products q . k_j, s_j the scores, p_j
+ * = exp(s_j - lse) the weights, z_j 1 / (1 - dropout) where one is kept and 0 where it is dropped,
+ * and g_j = dO . v_j:
  *
  *     delta = dO . O - dlse          (Dao, "FlashAttention-2", 2023, without dlse)
  *     ds_j  = p_j (z_j g_j - delta)  gradient of the score, and of the bias

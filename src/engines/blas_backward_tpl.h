@@ -91,8 +91,8 @@ static T X(row_delta)(const struct X(back) * back, int64_t row, int64_t lse_at,
                        grad_lse ? grad_lse[lse_at] : 0);
 }
 
-/* Products w = q . k and g = dO . v of one row's keys `keys` become its weights after dropout and du,
- * 0 for a row that has no gradient; what is summed over rows is added on the way. */
+/* Products w = q . k and g = dO . v of one row's keys `keys` become its weights after dropout and
+ * du, 0 for a row that has no gradient; what is summed over rows is added on the way. */
 static void X(back_row)(const struct X(back) * back, int64_t row, struct sdpai_interval keys,
                         const T *grad_output, T *w, T *g, uint8_t *live) {
   const struct sdpai_problem *p = &back->head.plan->problem;
@@ -130,7 +130,8 @@ static void X(add_nonfinite)(int64_t dim, T factor, const T *x, T *sum) {
     if (!isfinite(x[d])) sum[d] += factor * x[d];
 }
 
-/* Adds what the products left out: the non-finite elements of K, Q and dO, for the allowed pairs. */
+/* Adds what the products left out: the non-finite elements of K, Q and dO, for the allowed
+ * pairs. */
 static void X(add_nonfinite_pairs)(const struct X(back) * back, int64_t first, int64_t rows,
                                    struct sdpai_interval keys, const struct operand *query,
                                    const struct operand *grad_output) {

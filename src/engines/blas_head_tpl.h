@@ -21,8 +21,9 @@ struct X(blas) {
   int value_nonfinite; /* `value` is a copy with zeros, scratch->nonfinite tells where */
 };
 
-/* Keys that some row of the batch entry may attend, or all where raw scores are asked for. Intervals move with the
- * row, so the first and the last bound them; an end is open where that row attends nothing. */
+/* Keys that some row of the batch entry may attend, or all where raw scores are asked for.
+ * Intervals move with the row, so the first and the last bound them; an end is open where that row
+ * attends nothing. */
 static struct sdpai_interval X(batch_keys)(const struct X(blas) * blas) {
   const struct sdpai_problem *p = &blas->head.plan->problem;
   const struct sdpai_mask_view *view = &blas->head.view;
@@ -57,8 +58,8 @@ static void X(prepare_key)(struct X(blas) * blas) {
   blas->key_row = p->key_dim;
 }
 
-/* Elements t .. t + n - 1 of the caller's value row of a key, n <= VALUE_PART: in place, or copied to
- * `part`. */
+/* Elements t .. t + n - 1 of the caller's value row of a key, n <= VALUE_PART: in place, or copied
+ * to `part`. */
 static const T *X(value_part)(const struct X(blas) * blas, int64_t key, int64_t t, int64_t n,
                               T *part) {
   const struct sdpai_problem *p = &blas->head.plan->problem;

@@ -36,9 +36,9 @@ struct sdpai_blas_scratch {
  * the rows that attend them. */
 void sdpai_blas_plan_layouts(struct sdpa_plan *plan);
 
-/* Query rows whose scores are held at once: enough for the gemm to reach its speed (a block's scores
- * are written and read twice, K and V are packed by the BLAS once a block), and no more than 16 MiB
- * of scores. */
+/* Query rows whose scores are held at once: enough for the gemm to reach its speed (a block's
+ * scores are written and read twice, K and V are packed by the BLAS once a block), and no more than
+ * 16 MiB of scores. */
 int64_t sdpai_blas_block_rows(const struct sdpai_problem *p);
 
 /* Elements from one row of scores to the next: whole cache lines, where the BLAS can count them. */

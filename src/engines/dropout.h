@@ -53,8 +53,8 @@ struct sdpai_dropout_state sdpai_dropout_head(const struct sdpai_dropout *dropou
 struct sdpai_dropout_state sdpai_dropout_row(const struct sdpai_dropout *dropout,
                                              const struct sdpai_dropout_state *head, int64_t row);
 
-/* Bit t % 32 of words[t / 32 * stride] becomes 1 if the row keeps this call's key first + t, for t <
- * n; bits from n on in the last word become 0. */
+/* Bit t % 32 of words[t / 32 * stride] becomes 1 if the row keeps this call's key first + t, for t
+ * < n; bits from n on in the last word become 0. */
 void sdpai_dropout_words(const struct sdpai_kernels *kernels, const struct sdpai_dropout *dropout,
                          const struct sdpai_dropout_state *row, int64_t first, int64_t n,
                          int64_t stride, uint32_t *words);

@@ -122,8 +122,8 @@ SDPAI_INLINE void ask_rows(uint32_t type, const void *tensor, const sdpa_strides
 #include "engines/tiled_backward_bias_tpl.h"
 #include "engines/tiled_backward_run_tpl.h"
 
-/* Where heads share a mask or bias, they take turns, so that each part of it is read from memory once; else
- * one head after the other, so that its keys and values are. */
+/* Where heads share a mask or bias, they take turns, so that each part of it is read from memory
+ * once; else one head after the other, so that its keys and values are. */
 static int items_outermost(const struct sdpai_problem *p) {
   return ((p->features & SDPA_MASK) && p->mask.head == 0) ||
          ((p->features & SDPA_BIAS) && p->bias.head == 0);
@@ -152,8 +152,8 @@ static const struct sdpai_matrix_kernels *unit_of(const struct tiled_run *run) {
 }
 
 /* Asks for what an item in lanes begins with, and for where its first rows end up. Each is a short
- * stream, and where heads are small the arithmetic would wait for the start of each most of the time that
- * memory takes: 32 x 12 heads of 128 rows and keys take 0.9 of the time (f32, d = 64). */
+ * stream, and where heads are small the arithmetic would wait for the start of each most of the
+ * time that memory takes: 32 x 12 heads of 128 rows and keys take 0.9 of the time (f32, d = 64). */
 SDPAI_INLINE void ask_item(const struct tiled_run *run, const struct tiled_index *at) {
   const struct sdpai_problem *p = &run->plan->problem;
   const struct sdpai_args *a = run->args;

@@ -4,10 +4,10 @@
  *
  * A model of one core, in hundredths of a cycle a score, from what prototypes took on a Sapphire
  * Rapids at d = 64 with AVX-512: multiply-adds 5.0 cycles, 4.4 of them products; the unit 3.6 with
- * six products and 1.1 with one, the steps of a tile one after the other. Of these 1.65 and 0.28 are
- * multiplications of 16 cycles, at 0.9 of their rate, and the rest exponentials, parts of weights
- * and traffic of tiles. Packing a key costs about 4 cycles for each 16 of its numbers and 2 for each
- * part of them, whatever the number of rows that share it.
+ * six products and 1.1 with one, the steps of a tile one after the other. Of these 1.65 and 0.28
+ * are multiplications of 16 cycles, at 0.9 of their rate, and the rest exponentials, parts of
+ * weights and traffic of tiles. Packing a key costs about 4 cycles for each 16 of its numbers and 2
+ * for each part of them, whatever the number of rows that share it.
  */
 #include "engines/matrix_choice.h"
 

@@ -6,7 +6,8 @@
 
 #include "engines/tiled_scratch.h"
 
-/* The two products of numbers, by how many products of how many bf16 parts of K, Q, V and weights. */
+/* The two products of numbers, by how many products of how many bf16 parts of K, Q, V and
+ * weights. */
 static void describe_products(const struct sdpa_plan *plan, char *text, size_t bytes,
                               size_t *length) {
   const struct sdpai_parts scores = plan->tiled.matrix.scores, output = plan->tiled.matrix.output;

@@ -111,8 +111,8 @@ static T X(finish_state)(T m, T l, const T *sink, T *lse) {
 }
 
 /* Turns the scores that a row of the caller's weights holds at the keys 0 .. L_k into its weights:
- * exp(scale * x - m) * factor where they are allowed and not dropped, 0 elsewhere. A factor that was held above 0 is
- * nearer to 0. */
+ * exp(scale * x - m) * factor where they are allowed and not dropped, 0 elsewhere. A factor that
+ * was held above 0 is nearer to 0. */
 static void X(finish_weights)(const struct X(item) * item, const struct X(head) * head, int64_t row,
                               T m, T factor) {
   const struct sdpai_problem *p = &item->plan->problem;

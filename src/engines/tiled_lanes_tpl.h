@@ -109,9 +109,9 @@ static struct X(panel) X(panel_at)(const struct X(item) * item, int64_t index) {
   return panel;
 }
 
-/* Asks for K and V of the tile from key `begin` on, which the item's first panel reads from memory. A
- * tile's rows are many short streams to the hardware's prefetcher: where few queries share a kv head
- * it left the kernels waiting for most of the time. */
+/* Asks for K and V of the tile from key `begin` on, which the item's first panel reads from memory.
+ * A tile's rows are many short streams to the hardware's prefetcher: where few queries share a kv
+ * head it left the kernels waiting for most of the time. */
 SDPAI_INLINE void X(ask_tile)(const struct X(item) * item, int64_t begin, int64_t end) {
   const struct sdpai_problem *p = &item->plan->problem;
   const int64_t rows = sdpai_min(SDPAI_TILE_KEYS, end - begin);

@@ -17,7 +17,8 @@
 /* Keys of a tile: scores, weights and output of a panel then fit L1 together at value_dim 64. */
 enum { SDPAI_TILE_KEYS = 128, SDPAI_TILE_WORDS = SDPAI_TILE_KEYS / 32 };
 
-/* Keys of a tile by rows: longer, since K and V stream through it and each start of a stream costs. */
+/* Keys of a tile by rows: longer, since K and V stream through it and each start of a stream
+ * costs. */
 enum { SDPAI_ROWS_KEYS = 512 };
 
 /* Partial softmax of `item_rows` rows over some of the keys: maxima, sums, and unnormalised outputs

@@ -112,8 +112,8 @@ struct sdpai_tile_rules_f64 {
  *             o[d][i] = o[d][i] * alpha[i] + sum over the keys of p[j][i] v[j][d]. A weight of 0
  *             does not keep a NaN or infinity of V out.
  *
- * tile_unpack x[i][t] = tile[t][i] * factor[i], every zero +0; 0 where factor[i] is 0, whatever the tile
- *             holds.
+ * tile_unpack x[i][t] = tile[t][i] * factor[i], every zero +0; 0 where factor[i] is 0, whatever
+ *             the tile holds.
  *             Lanes from `rows` on are not read.
  *
  * tile_weights, tile_gradient and the four after them are those of the backward pass. A factor z of
@@ -148,13 +148,14 @@ struct sdpai_tile_rules_f64 {
  *
  * row_keep    x[t] becomes +0 where bit t % 32 of words[t / 32] is 0, whatever it held.
  *
- * tile_keep   s[j][i] likewise, by bit j % 32 of words[j / 32][i]; `words` is [ceil(keys / 32)][width].
+ * tile_keep   s[j][i] likewise, by bit j % 32 of words[j / 32][i]; `words` is
+ *             [ceil(keys / 32)][width].
  *
  * dropout_words (f32 alone: it has no type)
- *             Bit t % 32 of words[t / 32 * stride] becomes 1 where draw first + t of a row is at least
- *             `threshold`, for t < n; bits from n on in the last word become 0. Draw x is word x % 4 of
- *             the Philox4x32-10 block (philox.h) of counter (lo(x / 4), hi(x / 4), state[2], state[3])
- *             under the key (state[0], state[1]).
+ *             Bit t % 32 of words[t / 32 * stride] becomes 1 where draw first + t of a row is at
+ *             least `threshold`, for t < n; bits from n on in the last word become 0. Draw x is
+ *             word x % 4 of the Philox4x32-10 block (philox.h) of counter (lo(x / 4), hi(x / 4),
+ *             state[2], state[3]) under the key (state[0], state[1]).
  */
 struct sdpai_kernels_f32 {
   int64_t lanes; /* queries that one vector holds */
@@ -289,8 +290,8 @@ struct sdpai_kernels_f16 {
                      const uint16_t *b, int64_t ldb, float *c, int64_t ldc);
 };
 
-/* All kernels of one ISA. Never partial but for the matrix kernels: what an ISA does not define itself
- * is the generic one. */
+/* All kernels of one ISA. Never partial but for the matrix kernels: what an ISA does not define
+ * itself is the generic one. */
 struct sdpai_kernels {
   uint32_t isa;     /* SDPA_ISA_... */
   const char *name; /* "generic", "avx2", "avx512", "amx", "neon" */

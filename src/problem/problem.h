@@ -79,12 +79,12 @@ sdpa_status sdpai_grads_read(const struct sdpai_problem *problem, const sdpa_gra
 /* The types that the fields of a problem name, 0 being the one it stands for. */
 struct sdpai_types sdpai_problem_types(const sdpa_problem *problem);
 
-/* Whether there are rows and keys. Without them a gradient that is a sum over both is 0, or, that of
- * a bias, has no elements. */
+/* Whether there are rows and keys. Without them a gradient that is a sum over both is 0, or, that
+ * of a bias, has no elements. */
 int sdpai_gradients_flow(const struct sdpai_problem *problem);
 
-/* Whether the forward pass writes any element; the backward pass, asked for these gradients, of which
- * those that are sums are asked for only where they flow. */
+/* Whether the forward pass writes any element; the backward pass, asked for these gradients, of
+ * which those that are sums are asked for only where they flow. */
 int sdpai_forward_writes(const struct sdpai_problem *problem);
 int sdpai_backward_writes(const struct sdpai_problem *problem, const struct sdpai_grads *grads);
 

@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * For callees that do not bear it: fork() waits until those inside have left, and lets nobody in
- * meanwhile, so that neither the callee's own fork handlers nor the child meet it at work. The
- * gate is closed while those prepare handlers of fork() run that were registered before this library
- * was loaded, its callee's among them. Not for code that calls back, and no fork() in a signal
- * handler that interrupts a thread inside.
+ * meanwhile, so that neither the callee's own fork handlers nor the child meet it at work. The gate
+ * is closed while those prepare handlers of fork() run that were registered before this library was
+ * loaded, its callee's among them. Not for code that calls back, and no fork() in a signal handler
+ * that interrupts a thread inside.
  *
  * Where the system has no memory to register fork handlers, forks are not held back. There a thread
  * that enters alone still does so alone; a child forked meanwhile would wait for it in vain.

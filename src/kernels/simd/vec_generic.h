@@ -206,8 +206,8 @@ SDPAI_INLINE void vf32_store_bf16(uint16_t *p, vf32 v) {
   *p = (uint16_t)(magnitude > UINT32_C(0x7f800000) ? quiet : rounded);
 }
 
-/* A subnormal number m 2^-24 is read as 2^-14 + m 2^-24, whose subtraction is exact. All three kinds
- * are computed and one is chosen, so that gcc makes vector code of it. */
+/* A subnormal number m 2^-24 is read as 2^-14 + m 2^-24, whose subtraction is exact. All three
+ * kinds are computed and one is chosen, so that gcc makes vector code of it. */
 SDPAI_INLINE vf32 vf32_load_f16(const uint16_t *p) {
   const uint32_t x = *p, magnitude = x & 0x7fff, fraction = magnitude << 13;
   const uint32_t rebias = UINT32_C(112) << 23, quiet = magnitude > 0x7c00 ? UINT32_C(0x400000) : 0;

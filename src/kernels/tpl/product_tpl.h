@@ -3,11 +3,11 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Template: real_f32.h or real_f64.h and a vec_<isa>.h come first. Parameters, cleared by who sets
- * them: B_TYPE the type that B's elements have in memory, B(op) names with its suffix, of the vector
- * operations that read it and of what is defined here, B_KERNEL(op) the kernels' names. For few rows
- * of A, as in decoding and in problems too small for a BLAS call: nothing is packed, and B is read
- * from its rows once, a block at a time that stays in L1 for all rows of A and all passes over its
- * columns.
+ * them: B_TYPE the type that B's elements have in memory, B(op) names with its suffix, of the
+ * vector operations that read it and of what is defined here, B_KERNEL(op) the kernels' names. For
+ * few rows of A, as in decoding and in problems too small for a BLAS call: nothing is packed, and B
+ * is read from its rows once, a block at a time that stays in L1 for all rows of A and all passes
+ * over its columns.
  *
  * B often comes from memory, and the groups of rows and columns that the registers take are no
  * stream that the hardware's prefetcher follows well. So each block is asked for while the one

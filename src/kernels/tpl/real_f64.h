@@ -11,7 +11,7 @@
 #define SCORE         struct sdpai_score_f64
 #define TILE_RULES    struct sdpai_tile_rules_f64
 #define KERNEL(op)    SDPAI_KERNEL_NAME(f64, op, SDPAI_KERNEL_ISA)
-#define EXP_MIN       (-0x1.6232bdd7abcd2p+9) /* least argument with a normal exponential: -708.39642 */
+#define EXP_MIN       (-0x1.6232bdd7abcd2p+9) /* least with a normal exponential: -708.39642 */
 #define EXP_CAP       710.0                   /* above the overflow at 709.78271, below n = 1025 */
 #define TANH_CAP      40.0                    /* of 2|y|: from 2|y| = 38.13 on tanh rounds to 1 */
 #define LOG2_E        0x1.71547652b82fep+0

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Compiled with flags of its own: call only where sdpai_kernels_select() chose the table, which also
- * asks the system for the permission to use tiles.
+ * Compiled with flags of its own: call only where sdpai_kernels_select() chose the table, which
+ * also asks the system for the permission to use tiles.
  */
 #include <math.h>
 #include <stdint.h>
