@@ -55,11 +55,27 @@ static void differentiate(const struct api_call *call, uint32_t engine, int32_t 
   sdpa_plan_destroy(plan);
 }
 
+/* By how much an element may differ, relative to its size and 0.1: 256 roundoffs of sums of up to
+ * 2000 terms whose errors mostly cancel; 8 of a 16-bit type, in which the results are stored and
+ * from whose output engine blas takes dO . O. */
+static double tolerance(uint32_t type) {
+  switch (type) {
+  case SDPA_F64:
+    return 256 * 0x1p-53;
+  case SDPA_F32:
+    return 256 * 0x1p-24;
+  case SDPA_F16:
+    return 8 * 0x1p-12;
+  default:
+    return 8 * 0x1p-9;
+  }
+}
+
 static void check_case(uint32_t type, uint32_t features, int64_t rows, int64_t keys) {
   enum { DIM = 8 };
   const uint32_t compute = compute_type(type);
   const int64_t counts[GRADIENTS] = {rows * DIM, keys * DIM, keys * DIM, rows * keys, 1};
-  const double unit = type == SDPA_F64 ? 1e-11 : type == SDPA_F32 ? 1e-3 : 0.1;
+  const double unit = tolerance(type);
   void *blas[GRADIENTS], *tiled[GRADIENTS];
   struct api_call call;
   api_call_init(&call, type, api_one_head(rows, keys, DIM, DIM), features | SDPA_LSE,
