@@ -55,7 +55,7 @@ done
 inside 'apt-get -s dist-upgrade'
 never_says 'libsdpa'
 inside 'apt-get install -y --no-install-recommends sdpa; man 3 sdpa'
-says 'SDPA_ERROR_CALLBACK'
+says 'sdpa_execute(3)'
 refused 'sdpam : Depends: libsdpa-dev' chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C \
   apt-get -s install libsdpa-dev sdpam
 inside 'apt-get purge -y libsdpa0 libsdpa-dev sdpa-tools sdpa; find /usr /etc /var/lib/man-db -name "*sdpa*" 2>/dev/null || :'
