@@ -120,9 +120,10 @@ archive)
   if grep -raF "$SDPA_BUILD" "$tree" | grep . >&2; then fail "the archive names $SDPA_BUILD"; fi
   ;;
 again)
-  # From the source archive, in another folder, with another umask and in another time zone: the same bytes.
+  # From the source archive, in another folder whose name has a space, with another umask and in another
+  # time zone: the same bytes.
   run tar -xzf "$(archive_of source)" -C "$SDPA_WORK"
-  other=$SDPA_WORK/elsewhere
+  other="$SDPA_WORK/another folder"
   mv "$SDPA_WORK/libsdpa-$SDPA_VERSION" "$other"
   packager=$(sed -n 's/^SDPA_PACKAGER:STRING=//p' "$SDPA_BUILD/CMakeCache.txt")
   cd "$other"

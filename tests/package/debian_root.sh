@@ -56,7 +56,7 @@ inside 'apt-get -s dist-upgrade'
 never_says 'libsdpa'
 inside 'apt-get install -y --no-install-recommends sdpa; man 3 sdpa'
 says 'sdpa_execute(3)'
-refused 'sdpam : Depends: libsdpa-dev' chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C \
+refused 'libsdpa-dev : Conflicts: sdpam' chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C \
   apt-get -s install libsdpa-dev sdpam
 inside 'apt-get purge -y libsdpa0 libsdpa-dev sdpa-tools sdpa; find /usr /etc /var/lib/man-db -name "*sdpa*" 2>/dev/null || :'
 never_says '/libsdpa'
