@@ -212,6 +212,10 @@ static void test_nothing_left(void **state) {
 }
 
 int main(void) {
+#if !defined(__GLIBC__)
+  puts("skipped: this C library's dlclose() may keep what it has loaded, as musl's does");
+  return 77;
+#endif
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_unload),
       cmocka_unit_test(test_nothing_left),

@@ -28,7 +28,7 @@ static void set_cpu(int cpu, cpu_set_t *mask) {
 }
 
 static int has_cpu(int cpu, const cpu_set_t *mask) {
-  return CPU_ISSET((size_t)cpu, mask);
+  return CPU_ISSET((size_t)cpu, mask) != 0;
 }
 
 static int find_cpus(void **state) {

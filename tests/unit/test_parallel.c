@@ -382,7 +382,9 @@ static void test_start_in_odd_environment(void **state) {
   struct inspection inspection = {.expected = 8};
   fesetround(FE_DOWNWARD);
   feclearexcept(FE_ALL_EXCEPT);
+#if defined(__GLIBC__)
   feenableexcept(FE_DIVBYZERO);
+#endif
   run(8, 8, inspect, &inspection); /* starts four of its seven workers */
   fesetenv(FE_DFL_ENV);
   assert_int_equal(atomic_load(&creations), 7);

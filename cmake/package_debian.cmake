@@ -1,0 +1,73 @@
+# Run by cpack when the files of the packages are staged and not yet packed. The Debian packages get what
+# Debian's policy wants and other installs do not: compressed manual pages, and in the package's own folder
+# of share/doc the copyright and the changelogs.
+if(NOT CPACK_GENERATOR STREQUAL "DEB" OR CPACK_SOURCE_INSTALLED_DIRECTORIES)
+  return()
+endif()
+if(NOT CPACK_SDPA_GZIP)
+  message(FATAL_ERROR "gzip was not found when the build was configured: Debian packages need it")
+endif()
+
+function(sdpa_compress)
+  execute_process(COMMAND "${CPACK_SDPA_GZIP}" -9 -n -f ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+# The licence as Debian's machine-readable copyright file wants it: indented, "." for an empty line.
+file(READ "${CPACK_SDPA_SOURCE}/LICENSE" licence)
+string(REGEX MATCH "\nCopyright \\(c\\) ([^\n]+)" holder "${licence}")
+set(holder "${CMAKE_MATCH_1}")
+string(REGEX REPLACE "^.*\nCopyright[^\n]*\n+" "" licence "${licence}")
+string(REGEX REPLACE "\n+$" "" licence "${licence}")
+string(REPLACE "\n\n" "\n.\n" licence "${licence}")
+string(REPLACE "\n" "\n " licence "${licence}")
+set(copyright "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: libsdpa
+
+Files: *
+Copyright: ${holder}
+License: BSD-3-clause
+
+License: BSD-3-clause
+ ${licence}
+")
+
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
+set(changelog "libsdpa (${CPACK_SDPA_DEBIAN_VERSION}) unstable; urgency=medium
+
+  * Made by the project itself: changelog.gz says what is new.
+
+ -- ${CPACK_PACKAGE_CONTACT}  ${date}
+")
+
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+  string(TOUPPER ${component} key)
+  set(share "${CPACK_TEMPORARY_DIRECTORY}/${component}/usr/share")
+  if(NOT IS_DIRECTORY "${CPACK_TEMPORARY_DIRECTORY}/${component}")
+    message(FATAL_ERROR "there is no ${CPACK_TEMPORARY_DIRECTORY}/${component} to put the copyright into")
+  endif()
+  file(REMOVE_RECURSE "${share}/doc")
+  set(doc "${share}/doc/${CPACK_DEBIAN_${key}_PACKAGE_NAME}")
+  file(WRITE "${doc}/copyright" "${copyright}")
+  file(WRITE "${doc}/changelog.Debian" "${changelog}")
+  file(COPY_FILE "${CPACK_SDPA_SOURCE}/docs/changelog.md" "${doc}/changelog")
+  file(GLOB_RECURSE pages "${share}/man/*.[0-9]")
+  # A page of several names is a file and links to it.
+  foreach(page IN LISTS pages)
+    if(IS_SYMLINK "${page}")
+      file(READ_SYMLINK "${page}" target)
+      file(CREATE_LINK "${target}.gz" "${page}.gz" SYMBOLIC)
+      file(REMOVE "${page}")
+      list(REMOVE_ITEM pages "${page}")
+    endif()
+  endforeach()
+  sdpa_compress("${doc}/changelog" "${doc}/changelog.Debian" ${pages})
+  file(GLOB_RECURSE texts "${doc}/*")
+  file(CHMOD ${texts} PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+endforeach()
+# Folders as the installed ones, whatever the umask is.
+file(GLOB_RECURSE folders LIST_DIRECTORIES true "${CPACK_TEMPORARY_DIRECTORY}/*")
+foreach(folder IN LISTS folders)
+  if(IS_DIRECTORY "${folder}" AND NOT IS_SYMLINK "${folder}")
+    file(CHMOD "${folder}" PERMISSIONS ${CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS})
+  endif()
+endforeach()

@@ -1,0 +1,145 @@
+# check_packages.sh CASE: what cpack has made of this build.
+. "$(dirname "$0")/../install/install_lib.sh"
+made=$SDPA_BUILD/packages
+cpack=$(dirname "$SDPA_CMAKE")/cpack
+packages="libsdpa0 libsdpa-dev sdpa-tools"
+test -d "$made" || skip "there are no packages: cpack --preset package makes them"
+
+# deb PACKAGE: its file, one and no more.
+deb() {
+  set -- "$made/$1_$SDPA_VERSION"-*.deb
+  test $# = 1 || fail "not one package but $*"
+  test -f "$1" || fail "there is no $1"
+  printf '%s\n' "$1"
+}
+
+# field PACKAGE NAME
+field() {
+  dpkg-deb -f "$(deb "$1")" "$2"
+}
+
+# archive_of KIND: the archive of the installed tree or of the sources.
+archive_of() {
+  case $1 in
+  tree) set -- "$made/libsdpa-$SDPA_VERSION"-*.tar.gz ;;
+  source) set -- "$made/libsdpa-$SDPA_VERSION.tar.gz" ;;
+  esac
+  test $# = 1 || fail "not one archive but $*"
+  test -f "$1" || fail "there is no $1"
+  printf '%s\n' "$1"
+}
+
+needs_dpkg() {
+  command -v dpkg-deb >/dev/null || skip "there is no dpkg"
+}
+
+# same FILE: it has the same bytes in the two builds.
+same() {
+  test -f "$SDPA_BUILD/$1" || fail "this build has no $1"
+  cmp "$SDPA_BUILD/$1" "$other/build/package/$1" || fail "two builds differ in $1"
+}
+
+case $1 in
+fields)
+  needs_dpkg
+  # Above the solver's package of the name libsdpa-dev, and below what Debian would call its own first one.
+  version=$(field libsdpa0 Version)
+  run dpkg --compare-versions "$version" gt 7.3.16+dfsg-1
+  run dpkg --compare-versions "$version" lt "1:$SDPA_VERSION-1"
+  for package in $packages; do
+    test "$(field "$package" Version)" = "$version" || fail "$package has another version than $version"
+    test "$(field "$package" Source)" = libsdpa || fail "$package is of source $(field "$package" Source)"
+    test "$(field "$package" Homepage)" = "" || fail "$package has a home page"
+    field "$package" Maintainer | grep -qE '^[^<]+ <[^ @]+@[^ @]+>$' || fail "$package: $(field "$package" Maintainer)"
+  done
+  test "$(field libsdpa0 Multi-Arch)" = same || fail "libsdpa0 is not Multi-Arch: same"
+  test "$(field libsdpa-dev Multi-Arch)" = same || fail "libsdpa-dev is not Multi-Arch: same"
+  test "$(field sdpa-tools Multi-Arch)" = no || fail "sdpa-tools cannot be installed for two architectures"
+  field libsdpa0 Depends | grep -q 'libc6 (>= ' || fail "libsdpa0: $(field libsdpa0 Depends)"
+  field sdpa-tools Depends | grep -q 'libc6 (>= ' || fail "sdpa-tools: $(field sdpa-tools Depends)"
+  field libsdpa-dev Depends | grep -qF "libsdpa0 (= $version)" || fail "libsdpa-dev: $(field libsdpa-dev Depends)"
+  field libsdpa-dev Conflicts | grep -qw sdpam || fail "libsdpa-dev can stand in for the solver's"
+  run dpkg-deb -I "$(deb libsdpa0)" shlibs
+  says "libsdpa 0 libsdpa0 (>= $version)"
+  run dpkg-deb -I "$(deb libsdpa0)" triggers
+  says "activate-noawait ldconfig"
+  refused "contains no control component 'postinst'" dpkg-deb -I "$(deb libsdpa0)" postinst
+  ;;
+files)
+  needs_dpkg
+  for package in $packages; do
+    mkdir "$SDPA_WORK/$package"
+    run dpkg-deb -x "$(deb "$package")" "$SDPA_WORK/$package"
+    (cd "$SDPA_WORK/$package" && find . ! -type d | sort) >>"$SDPA_WORK/all"
+    (cd "$SDPA_WORK/$package/usr/share/doc" && find . ! -type d | sort) >"$SDPA_WORK/doc"
+    printf "./$package/%s\n" changelog.Debian.gz changelog.gz copyright | diff - "$SDPA_WORK/doc" >&2 ||
+      fail "the documents of $package"
+    gzip -dc "$SDPA_WORK/$package/usr/share/doc/$package/changelog.gz" | cmp - "$SDPA_SOURCE/docs/changelog.md"
+    grep -q 'Neither the name' "$SDPA_WORK/$package/usr/share/doc/$package/copyright" || fail "the licence of $package"
+    if find "$SDPA_WORK/$package" -path '*/man/*' ! -type d ! -name '*.gz' | grep . >&2; then fail "not compressed"; fi
+    # Names of one page lead to it.
+    if find -L "$SDPA_WORK/$package" -path '*/man/*' -type l | grep . >&2; then fail "links to nowhere"; fi
+  done
+  if sort "$SDPA_WORK/all" | uniq -d | grep . >&2; then fail "files of two packages"; fi
+  # Debian's package sdpa, the solver's program, has these.
+  if grep -E '^\./usr/(bin/sdpa|share/man/man1/sdpa\.1\.gz|share/sdpa/param\.sdpa|share/doc/sdpa/.*)$' \
+    "$SDPA_WORK/all" >&2; then
+    fail "files of Debian's package sdpa"
+  fi
+  for program in "$SDPA_WORK"/sdpa-tools/usr/bin/* "$SDPA_WORK"/libsdpa0/usr/lib/*/libsdpa.so.*.*; do
+    run readelf -WSd "$program"
+    never_says '.symtab'
+    never_says RUNPATH
+    says NOW
+  done
+  # What the components install is what the packages hold, but for the licence.
+  run env DESTDIR="$SDPA_WORK/whole" "$SDPA_CMAKE" --install "$SDPA_BUILD"
+  (cd "$SDPA_WORK/whole" && find . ! -type d ! -path '*/share/doc/*' | sed '/\/man\//s/$/.gz/' | sort) >"$SDPA_WORK/installed"
+  grep -v '/share/doc/' "$SDPA_WORK/all" | sort | diff - "$SDPA_WORK/installed" >&2 ||
+    fail "the packages are not the whole install"
+  ;;
+lintian)
+  command -v lintian >/dev/null || skip "there is no lintian"
+  # shellcheck disable=SC2046 # three files
+  run lintian --allow-root --fail-on error,warning --tag-display-limit 0 $(for package in $packages; do deb "$package"; done)
+  never_says ': '
+  ;;
+archive)
+  run tar -xzf "$(archive_of tree)" -C "$SDPA_WORK"
+  mv "$SDPA_WORK/libsdpa-$SDPA_VERSION"-* "$SDPA_WORK/moved here"
+  tree="$SDPA_WORK/moved here"
+  # shellcheck disable=SC2034 # configure_consumer reads it
+  prefix=$tree
+  for kind in shared static; do
+    run configure_consumer "$SDPA_WORK/$kind" "-DREQUEST=REQUIRED;COMPONENTS;$kind" -DLINK=sdpa::$kind
+    says "from $tree/"
+    build_and_run "$SDPA_WORK/$kind"
+  done
+  test -f "$tree/share/doc/sdpa/LICENSE" || fail "the archive has no licence"
+  run "$tree/bin/sdpa-bench" --accuracy --problem f32:q3:k3:d4
+  if grep -raF "$SDPA_BUILD" "$tree" | grep . >&2; then fail "the archive names $SDPA_BUILD"; fi
+  ;;
+again)
+  # From the source archive, in another folder whose name has a space, with another umask and in another
+  # time zone: the same bytes.
+  run tar -xzf "$(archive_of source)" -C "$SDPA_WORK"
+  other="$SDPA_WORK/another folder"
+  mv "$SDPA_WORK/libsdpa-$SDPA_VERSION" "$other"
+  packager=$(sed -n 's/^SDPA_PACKAGER:STRING=//p' "$SDPA_BUILD/CMakeCache.txt")
+  cd "$other"
+  umask 077
+  TZ=Pacific/Apia
+  export TZ
+  run "$SDPA_CMAKE" --preset package -DSDPA_PACKAGER="$packager" -DCMAKE_C_COMPILER="$SDPA_CC"
+  run "$SDPA_CMAKE" --build --preset package -j 2
+  run "$cpack" --preset package
+  run "$cpack" --preset package-source
+  for file in "src/libsdpa.so.$SDPA_VERSION" src/libsdpa.a bench/sdpa-bench docs/lesson/sdpa-lesson; do
+    same "$file"
+  done
+  diff -r "$made" "$other/build/package/packages" >&2 || fail "two builds make different packages"
+  test "$(find "$other/build/package/packages" -type f | wc -l)" = 5 || fail "there are not five packages"
+  ;;
+debian) . "$(dirname "$0")/debian_root.sh" ;;
+*) fail "unknown case $1" ;;
+esac
