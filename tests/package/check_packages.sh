@@ -126,7 +126,7 @@ again)
   other="$SDPA_WORK/another folder"
   mv "$SDPA_WORK/libsdpa-$SDPA_VERSION" "$other"
   packager=$(sed -n 's/^SDPA_PACKAGER:STRING=//p' "$SDPA_BUILD/CMakeCache.txt")
-  cd "$other"
+  cd "$other" || exit 1
   umask 077
   TZ=Pacific/Apia
   export TZ
