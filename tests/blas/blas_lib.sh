@@ -16,7 +16,7 @@ is_loaded() {
 
 # run_one PROGRAM [ARGUMENT...]: quickly, and with the output of a failure.
 run_one() {
-  SDPA_PROPERTY_COUNT=60 run timeout 120 "$@"
+  SDPA_PROPERTY_COUNT=60 run timeout 500 "$@"
 }
 
 # run_subset TESTS: the quick ones of the test programs in TESTS that use engine blas.
