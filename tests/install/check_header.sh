@@ -81,6 +81,8 @@ languages)
     done
   done
   libdir=$(dirname "$(dirname "$(find "$SDPA_STAGE" -name sdpa.pc)")")
+  # A sanitizer's runtime is its own compiler's: with one, clang++ makes no program with this library.
+  case $SDPA_FLAGS in *-fsanitize*) clangxx= ;; esac
   for each in "$SDPA_CXX" "$clangxx"; do
     test -n "$each" || continue
     for standard in c++11 c++17 c++20; do
