@@ -18,9 +18,9 @@ rm -rf "$root"
 run debootstrap --variant=minbase --include="$wanted" --cache-dir="$cache" bookworm "$root" "$mirror"
 trap 'rm -rf --one-file-system "$root"' EXIT
 cp /etc/resolv.conf "$root/etc/resolv.conf"
-mkdir "$root/packages" "$root/work"
+mkdir -p "$root/packages" "$root/srv/consumers"
 cp "$made"/*.deb "$root/packages/"
-cp -R "$SDPA_SOURCE/tests/install/consumer" "$root/work/"
+cp -R "$SDPA_SOURCE/tests/install/consumer" "$root/srv/consumers/"
 
 # inside COMMAND: by the shell of the new system, which knows nothing of this one's environment.
 inside() {
@@ -34,13 +34,13 @@ inside 'dpkg --audit; ldconfig -p'
 says 'libsdpa.so.0 (libc6'
 
 for kind in shared static; do
-  inside "cmake -S /work/consumer -B /work/$kind -DREQUEST='REQUIRED;COMPONENTS;$kind' -DLINK=sdpa::$kind
-    cmake --build /work/$kind; /work/$kind/consumer"
+  inside "cmake -S /srv/consumers/consumer -B /srv/consumers/$kind -DREQUEST='REQUIRED;COMPONENTS;$kind' -DLINK=sdpa::$kind
+    cmake --build /srv/consumers/$kind; /srv/consumers/$kind/consumer"
   says "$SDPA_VERSION ok"
 done
-inside 'cd /work; cc consumer/consumer.c $(pkg-config --cflags --libs sdpa) -o shared_pc; ./shared_pc'
+inside 'cd /srv/consumers; cc consumer/consumer.c $(pkg-config --cflags --libs sdpa) -o shared_pc; ./shared_pc'
 says "$SDPA_VERSION ok"
-inside 'cd /work; mkdir archive; cp /usr/lib/*/libsdpa.a archive/
+inside 'cd /srv/consumers; mkdir archive; cp /usr/lib/*/libsdpa.a archive/
   cc consumer/consumer.c -Larchive $(pkg-config --static --cflags --libs sdpa) -o static_pc; ./static_pc; ldd static_pc'
 says "$SDPA_VERSION ok"
 never_says 'libsdpa.so'
