@@ -38,6 +38,11 @@ int entry_offers(uint32_t engine) {
   return sdpa_problem_check(&problem, &options, NULL, 0) == SDPA_OK;
 }
 
+int entry_offers_blas(void *unused) {
+  (void)unused;
+  return entry_offers(SDPA_ENGINE_BLAS);
+}
+
 static size_t output_numbers(const sdpa_problem *p) {
   return (size_t)(p->query_heads * p->query_len * p->value_dim);
 }

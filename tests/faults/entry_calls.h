@@ -44,6 +44,8 @@ sdpa_options entry_options(uint32_t engine, int32_t threads);
 
 /* Whether this build has the engine. Calls the library. */
 int entry_offers(uint32_t engine);
+/* The same of engine blas, for start_child(): the asking process has not called the library then. */
+int entry_offers_blas(void *unused);
 
 /* Runs the call, after filling `out` with a pattern. The status is the first but SDPA_OK. */
 sdpa_status entry_run(enum entry_call call, const sdpa_options *options, struct entry_output *out);

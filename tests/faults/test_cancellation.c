@@ -82,11 +82,6 @@ static int in_child(void *arg) {
   return c->state;
 }
 
-static int offers_blas(void *arg) {
-  (void)arg;
-  return entry_offers(SDPA_ENGINE_BLAS);
-}
-
 static void test_pending_cancellation(void **state) {
   (void)state;
   skip_if_fork_with_threads_fails(); /* whatever ThreadSanitizer keeps of the thread that ended */
@@ -96,7 +91,7 @@ static void test_pending_cancellation(void **state) {
   } ways[] = {{SDPA_ENGINE_TILED, LOOP_POOL},
               {SDPA_ENGINE_TILED, LOOP_CALLER},
               {SDPA_ENGINE_BLAS, LOOP_POOL}};
-  const int has_blas = wait_for_child(start_child(offers_blas, NULL));
+  const int has_blas = wait_for_child(start_child(entry_offers_blas, NULL));
   for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
     if (ways[w].engine == SDPA_ENGINE_BLAS && !has_blas) continue;
     for (int call = 0; call < ENTRY_CALLS; call++) {

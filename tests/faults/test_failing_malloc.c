@@ -150,14 +150,9 @@ static int64_t fail_each(enum entry_call call, uint32_t engine, int is_second) {
   return 0;
 }
 
-static int has_blas(void *arg) {
-  (void)arg;
-  return entry_offers(SDPA_ENGINE_BLAS);
-}
-
 static void test_each_request_fails_once(void **state) {
   (void)state;
-  const int n_engines = 1 + wait_for_child(start_child(has_blas, NULL));
+  const int n_engines = 1 + wait_for_child(start_child(entry_offers_blas, NULL));
   assert_in_range(n_engines, 1, 2);
   for (int e = 0; e < n_engines; e++) {
     for (int call = 0; call < ENTRY_CALLS; call++) {

@@ -81,11 +81,6 @@ static int run_round(uint32_t engine, int round, int forks) {
   return result;
 }
 
-static int offers_blas(void *arg) {
-  (void)arg;
-  return entry_offers(SDPA_ENGINE_BLAS);
-}
-
 static void run_rounds(uint32_t engine, int forks) {
   for (int round = 0; round < ROUNDS; round++) {
     char engine_text[16], round_text[16];
@@ -110,7 +105,7 @@ static void test_tiled(void **state) {
 
 static void test_blas(void **state) {
   (void)state;
-  if (!wait_for_child(start_child(offers_blas, NULL))) skip();
+  if (!wait_for_child(start_child(entry_offers_blas, NULL))) skip();
   run_rounds(SDPA_ENGINE_BLAS, 0);
 }
 

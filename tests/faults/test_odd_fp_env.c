@@ -104,14 +104,9 @@ static int in_child(void *arg) {
   return 0;
 }
 
-static int offers_blas(void *arg) {
-  (void)arg;
-  return entry_offers(SDPA_ENGINE_BLAS);
-}
-
 static void test_environments(void **state) {
   (void)state;
-  const int n_engines = 1 + wait_for_child(start_child(offers_blas, NULL));
+  const int n_engines = 1 + wait_for_child(start_child(entry_offers_blas, NULL));
   int done = 0;
   for (int e = 0; e < n_engines; e++) {
     for (size_t i = 0; i < sizeof envs / sizeof *envs; i++) {
