@@ -72,7 +72,7 @@ static _Atomic uint32_t busy;
 static _Atomic uint32_t closed; /* the destructor has run */
 static struct pool *_Atomic current_pool = &first_pool;
 static struct pool *abandoned_pool; /* the last one */
-static int fork_is_handled;         /* as the pool, of whoever is `busy` */
+static int fork_is_handled;         /* set at load time, or by whoever is `busy` */
 
 /* In the child, where the workers do not exist and the locks may be held by threads that do not
  * either: nothing of the parent's pool is touched again. */
@@ -83,11 +83,17 @@ static void abandon_pool(void) {
   atomic_store(&busy, 0);
 }
 
-/* Registering takes memory: where there is none a later job tries again. A child made just before
- * `fork_is_handled` was set registers a second time, which does no harm. */
+/* Registering takes memory: where there is none a later job tries again. */
 static int handle_fork(void) {
   if (!fork_is_handled) fork_is_handled = pthread_atfork(NULL, NULL, abandon_pool) == 0;
   return fork_is_handled;
+}
+
+/* At load time: handlers that were registered while fork() runs those of others, which may take
+ * long, would not run in its child, and the first worker may have started by then. A child that is
+ * made in the middle of a later attempt can only register a second time, which does no harm. */
+SDPAI_CONSTRUCTOR static void handle_fork_early(void) {
+  handle_fork();
 }
 
 /* ---- waiting -------------------------------------------------------------------------------- */

@@ -110,8 +110,7 @@ static void test_nan(void **state) {
   }
 }
 
-/* ---- statuses ---------------------------------------------------------------------------------
- */
+/* ---- statuses -------------------------------------------------------------------------------- */
 
 enum { ROWS = 6, DIM = 2 };
 static const struct api_sizes sizes = {1, 2, 1, 3, 5, 4, DIM};
@@ -251,8 +250,7 @@ static void test_empty_tensors(void **state) {
   assert_int_equal(sdpa_merge(&p, NULL, NULL, NULL, NULL, &part_lse), SDPA_ERROR_NULL);
 }
 
-/* ---- threads ----------------------------------------------------------------------------------
- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static void backwards(void *ctx, int64_t n_tasks, sdpa_task task, void *arg) {
   ++*(int *)ctx;

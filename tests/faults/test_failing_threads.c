@@ -20,8 +20,8 @@
 enum { THREADS = 4, RETRY_JOBS = 2200, NOT_HERE = 77 };
 enum { FAULT = 10, WRONG_BITS, WRONG_THREADS, ERRNO, NO_POOL };
 
-/* Which calls are refused: bit k for the k-th. */
-static _Atomic uint32_t refused_creations, refused_registrations;
+/* Which calls are refused: bit k for the k-th. At first the registrations at load time. */
+static _Atomic uint32_t refused_creations, refused_registrations = UINT32_MAX;
 static _Atomic int32_t creations, registrations, workers;
 
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -62,7 +62,7 @@ static int in_child(void *arg) {
   static struct entry_output out;
   const struct refusal *refusal = arg;
   const sdpa_options options = entry_options(SDPA_ENGINE_TILED, THREADS);
-  atomic_store(&registrations, 0); /* engine blas has registered handlers at load time */
+  atomic_store(&registrations, 0);
   atomic_store(&refused_creations, refusal->creations);
   atomic_store(&refused_registrations, refusal->registrations);
   errno = 1234;
@@ -127,6 +127,7 @@ static int under_limit(void *arg) {
   static struct entry_output out;
   (void)arg;
   const sdpa_options options = entry_options(SDPA_ENGINE_TILED, THREADS);
+  atomic_store(&refused_registrations, 0);
   if (!forbid_threads()) return NOT_HERE;
   if (!entry_expect(SDPA_ENGINE_TILED)) return FAULT;
   if (entry_run_all(&options, &out) != 0) return WRONG_BITS;

@@ -12,8 +12,7 @@
 
 enum { CALLERS = 8, ROUNDS = 30, SMALL_STACK = 128 * 1024 };
 
-/* ---- one plan, eight threads ------------------------------------------------------------------
- */
+/* ---- one plan, eight threads ----------------------------------------------------------------- */
 
 struct caller {
   pthread_t thread;
@@ -76,8 +75,7 @@ static void test_one_plan(void **state) {
   assert_in_range(named, 1, 4); /* one pool, however many call it */
 }
 
-/* ---- fork -------------------------------------------------------------------------------------
- */
+/* ---- fork ------------------------------------------------------------------------------------ */
 
 static int run_in_child(void *arg) {
   static struct threaded_output out;
@@ -139,8 +137,7 @@ static void test_fork_inside_a_call(void **state) {
   assert_int_equal(children_wrong, 0);
 }
 
-/* ---- stacks -----------------------------------------------------------------------------------
- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 struct small_stack {
   struct threaded_output out;

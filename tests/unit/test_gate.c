@@ -21,6 +21,7 @@ static int registrations = 1;    /* how often the next one is done */
 int __real_pthread_atfork(void (*)(void), void (*)(void), void (*)(void));
 int __wrap_pthread_atfork(void (*)(void), void (*)(void), void (*)(void));
 int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) {
+  if (!prepare) return __real_pthread_atfork(prepare, parent, child); /* the pool's */
   if (atomic_fetch_sub(&refusals, 1) > 0) return ENOMEM;
   atomic_store(&refusals, 0);
   for (int i = 0; i < registrations; i++) {
@@ -30,8 +31,7 @@ int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*ch
   return 0;
 }
 
-/* ---- forks wait --------------------------------------------------------------------------------
- */
+/* ---- forks wait ------------------------------------------------------------------------------ */
 
 static _Atomic int32_t arrived, at_work;
 
@@ -115,8 +115,7 @@ static void test_refused_handlers(void **state) {
   assert_int_equal(wait_for_child(start_child(refused_then_not, NULL)), 0);
 }
 
-/* ---- the application's handlers ------------------------------------------------------------------
- */
+/* ---- the application's handlers -------------------------------------------------------------- */
 
 static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int stop;
@@ -177,8 +176,7 @@ static void test_registered_early(void **state) {
   assert_int_equal(atomic_load(&refusals), 0);
 }
 
-/* ---- one at a time -----------------------------------------------------------------------------
- */
+/* ---- one at a time --------------------------------------------------------------------------- */
 
 static _Atomic int32_t inside, crowds;
 

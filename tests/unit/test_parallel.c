@@ -71,8 +71,7 @@ static void test_failing_creation(void **state) {
   assert_same_signals(&before);
 }
 
-/* ---- items and slots --------------------------------------------------------------------------
- */
+/* ---- items and slots ------------------------------------------------------------------------- */
 
 static void test_thread_numbers(void **state) {
   (void)state;
@@ -199,8 +198,7 @@ static void test_1000_threads(void **state) {
   assert_true(counted_run(2, 1000)); /* a small job on the large pool */
 }
 
-/* ---- callers ----------------------------------------------------------------------------------
- */
+/* ---- callers --------------------------------------------------------------------------------- */
 
 static void nested_item(void *arg, int64_t item, int64_t slot) {
   _Atomic int32_t *wrong = arg;
@@ -319,8 +317,7 @@ static void test_cancellation(void **state) {
   assert_int_equal(atomic_load(&meeting.late), 0);
 }
 
-/* ---- what a worker is like --------------------------------------------------------------------
- */
+/* ---- what a worker is like ------------------------------------------------------------------- */
 
 struct inspection {
   int32_t expected; /* threads that meet */

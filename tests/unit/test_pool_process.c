@@ -37,8 +37,7 @@ static int pool_works(int32_t threads) {
   return atomic_load(&meeting.late) == 0;
 }
 
-/* ---- fork ---------------------------------------------------------------------------------------
- */
+/* ---- fork ------------------------------------------------------------------------------------ */
 
 static int use_pool(void *arg) {
   (void)arg;
@@ -164,8 +163,7 @@ static void test_fork_without_handlers(void **state) {
 }
 #endif
 
-/* ---- exit
- * ----------------------------------------------------------------------------------------- */
+/* ---- exit ------------------------------------------------------------------------------------ */
 
 /* After the library's destructor, which has no priority: runs are serial, no worker is left. */
 static int check_late, threads_without_pool;
@@ -191,12 +189,35 @@ static int exit_beside_callers(int runs) {
   return wait_for(&callers_runs, runs) ? 0 : 2;
 }
 
+/* The first job of the process, by another thread, while fork() runs this handler: a handler that
+ * the job registered now would run neither before this fork nor in its child. The workers are left
+ * sleeping, in a lock of the pool that the child inherits. */
+static void *start_pool(void *arg) {
+  *(int *)arg = pool_works(CHILD_THREADS);
+  sleep_microseconds(10000);
+  return NULL;
+}
+static int has_started;
+static void start_pool_elsewhere(void) {
+  pthread_t thread;
+  if (has_started || pthread_create(&thread, NULL, start_pool, &has_started) != 0) return;
+  pthread_join(thread, NULL);
+}
+static int fork_within_first_use(int number) {
+  (void)number;
+  if (pthread_atfork(start_pool_elsewhere, NULL, NULL) != 0) return 50;
+  const int status = wait_for_child(start_child(use_pool, NULL));
+  return has_started ? status : 51;
+}
+
 /* This program again, for the sake of a process whose pool is the first one: main() returns
  * function(number). */
 static const struct {
   const char *name;
   int (*function)(int number);
-} programs[] = {{"exit_with_pool", exit_with_pool}, {"exit_beside_callers", exit_beside_callers}};
+} programs[] = {{"exit_with_pool", exit_with_pool},
+                {"exit_beside_callers", exit_beside_callers},
+                {"fork_within_first_use", fork_within_first_use}};
 
 static int run_program(const char *name, int number) {
   pid_t child = fork();
@@ -220,8 +241,13 @@ static void test_exit_beside_callers(void **state) {
   for (int i = 0; i < 30; i++) assert_int_equal(run_program("exit_beside_callers", 1 + i), 0);
 }
 
-/* ---- dlopen, dlclose
- * ------------------------------------------------------------------------------ */
+static void test_first_use_within_fork(void **state) {
+  (void)state;
+  skip_if_fork_with_threads_fails();
+  assert_int_equal(run_program("fork_within_first_use", 0), 0);
+}
+
+/* ---- dlopen, dlclose ------------------------------------------------------------------------- */
 
 static const char module_path[] = POOL_MODULE; /* set by the build */
 
@@ -318,6 +344,7 @@ int main(int argc, char **argv) {
 #endif
       cmocka_unit_test(test_calls_after_the_destructor),
       cmocka_unit_test(test_exit_beside_callers),
+      cmocka_unit_test(test_first_use_within_fork),
       cmocka_unit_test(test_unload_in_a_loop),
       cmocka_unit_test(test_unload_after_fork),
   };

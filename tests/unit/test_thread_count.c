@@ -48,8 +48,7 @@ static void test_quota_texts(void **state) {
     assert_int_equal(sdpai_quota_cpus(cases[i].quota, cases[i].period), cases[i].cpus);
 }
 
-/* ---- a tree of control groups in a folder of our own ------------------------------------------
- */
+/* ---- a tree of control groups in a folder of our own ----------------------------------------- */
 
 static char root[] = "sdpa-cgroup-XXXXXX";
 
@@ -127,8 +126,7 @@ static void test_quota_tree(void **state) {
   clear();
 }
 
-/* ---- processes --------------------------------------------------------------------------------
- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 struct setting {
   const char *sdpa, *omp; /* NULL: unset */
