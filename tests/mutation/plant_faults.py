@@ -181,11 +181,12 @@ def arguments():
     add("--build", type=Path, metavar="DIR", help="folder for the copy, its build and the results")
     add("--only", metavar="PATTERN", help="faults whose file or name contains this")
     add("--again", action="store_true", help="forget earlier results")
-    add("--check", action="store_true", help="only whether each line of the table is found in src/")
+    add("--check", action="store_true", help="only whether each line of the table is found in src/,"
+        " and each test of quick_tests.txt in the build folder DIR, if given")
     given = parser.parse_args()
     if not given.check and not given.build:
         parser.error("--build DIR is missing")
-    if given.build and TREE in (given.build.resolve(), *given.build.resolve().parents):
+    if given.build and not given.check and TREE in (given.build.resolve(), *given.build.resolve().parents):
         if given.build.resolve().relative_to(TREE).parts[:1] != ("build",):
             parser.error("--build: in the tree only a folder below build/ will do")
     return given
@@ -196,6 +197,8 @@ def main():
     faults = fault_table.read(TREE)
     if given.check:
         print(f"{len(faults)} faults find their lines")
+        if given.build:
+            print(f"{len(quick_tests.read(given.build))} quick tests")
         return 0
     faults = [f for f in faults if not given.only or given.only in f"{f.file}: {f.name}"]
     folder = given.build.resolve()
