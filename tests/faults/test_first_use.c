@@ -8,6 +8,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "entry_calls.h"
+#include "own_program.h"
 #include "parallel_support.h"
 
 #include <pthread.h>
@@ -89,8 +90,8 @@ static void run_rounds(uint32_t engine, int forks) {
     if (child == 0) {
       snprintf(engine_text, sizeof engine_text, "%u", (unsigned)engine);
       snprintf(round_text, sizeof round_text, "%d", round);
-      execl("/proc/self/exe", "test_first_use", engine_text, round_text, forks ? "1" : "0",
-            (char *)NULL);
+      start_own_program(
+          (const char *[]){"test_first_use", engine_text, round_text, forks ? "1" : "0", NULL});
       _exit(127);
     }
     const int status = wait_for_child(child);

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "own_program.h"
 #include "report_list.h"
 
 /* Set in the programs that are started, so that they start no others. */
@@ -87,7 +88,7 @@ static int run_child(const char *core, const char *pattern) {
     setenv("OPENBLAS_NUM_THREADS", "1",
            1); /* kernels are tested, and load from outside matters less */
     setenv(CHILD_VARIABLE, core, 1);
-    execl("/proc/self/exe", "test_reports", pattern, (char *)NULL);
+    start_own_program((const char *[]){"test_reports", pattern, NULL});
     _exit(127);
   }
   int status = -1;

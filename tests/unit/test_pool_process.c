@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "own_program.h"
 #include "pool_module.h"
 
 enum { CHILD_THREADS = 4 };
@@ -224,7 +225,7 @@ static int run_program(const char *name, int number) {
   if (child == 0) {
     char text[16];
     snprintf(text, sizeof text, "%d", number);
-    execl("/proc/self/exe", "test_pool_process", name, text, (char *)NULL);
+    start_own_program((const char *[]){"test_pool_process", name, text, NULL});
     _exit(127);
   }
   return wait_for_child(child);
