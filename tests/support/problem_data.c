@@ -162,7 +162,8 @@ static int make_tensor(struct problem_data *data, enum problem_tensor tensor, ui
   }
   low = full_low, high = full_high;
   if (guarded && high >= low && touched_range(data, tensor, &low, &high) != 0) return -1;
-  if (allocate(block, options, low, high, full_low, full_high, element, 1 + (seed + tensor) % 15))
+  if (allocate(block, options, low, high, full_low, full_high, element,
+               1 + (size_t)((seed + tensor) % 15)))
     return -1;
   if (block->bytes > 0)
     memset(block->begin,
