@@ -7,10 +7,11 @@
 #include <errno.h>
 
 #include "engines/merge.h"
+#include "problem/dtype.h"
 #include "runtime/fp_env.h"
 
 static int misaligned(const void *pointer, uint32_t element) {
-  return (uintptr_t)pointer % element != 0;
+  return (uintptr_t)pointer % sdpai_element_alignment(element) != 0;
 }
 
 static sdpa_status merge(const struct sdpai_problem *p, const struct sdpai_options *options,

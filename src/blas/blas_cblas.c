@@ -2,9 +2,11 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
+#define _GNU_SOURCE /* dladdr */
 #include "blas/blas.h"
 
 #include <cblas.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -25,6 +27,11 @@ SDPAI_WEAK int openblas_get_num_threads(void);
 #define OPENBLAS_INFO 0
 #endif
 
+/* Weak, for it may be in a library of its own, which nothing else here needs. */
+#if defined(SDPAI_WEAK)
+SDPAI_WEAK int dladdr(const void *address, Dl_info *info);
+#endif
+
 /* What the BLAS says of itself, read once: openblas_get_config() puts its text together in one
  * static buffer, which is no place for two threads. */
 static struct {
@@ -34,7 +41,24 @@ static struct {
 } blas;
 static pthread_once_t blas_once = PTHREAD_ONCE_INIT;
 
+/* Whether the BLAS may be linked into the same program or library as this file: an OpenBLAS there
+ * registers its fork handlers after this library's, which have to come first. Without a dynamic
+ * loader there is no other place. */
+static int blas_may_be_in_this_image(void) {
+#if defined(SDPAI_WEAK)
+  void (*const product)(void) = (void (*)(void))cblas_sgemm;
+  const void *address;
+  Dl_info blas_image, own_image;
+  memcpy(&address, &product, sizeof address);
+  return !dladdr || !dladdr(address, &blas_image) || !dladdr(&blas, &own_image) ||
+         blas_image.dli_fbase == own_image.dli_fbase;
+#else
+  return 1;
+#endif
+}
+
 static void ask_blas(void) {
+  if (blas_may_be_in_this_image()) sdpai_gate_register_again();
 #if OPENBLAS_INFO
 #if !defined(SDPAI_HAVE_OPENBLAS_INFO)
   if (!openblas_get_config || !openblas_get_corename || !openblas_get_num_threads) return;

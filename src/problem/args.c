@@ -108,11 +108,11 @@ static sdpa_status check_pointers(const struct sdpai_problem *p, uint32_t featur
                         writes_output(rule) && (features & SDPAI_IS_BACKWARD)
                             ? "the backward pass writes no output"
                             : "the problem does not declare it");
-    const uintptr_t bytes = p->bytes[rule->element];
-    if ((uintptr_t)pointer & (bytes - 1))
+    const size_t alignment = sdpai_element_alignment(p->bytes[rule->element]);
+    if ((uintptr_t)pointer & (alignment - 1))
       return sdpai_fail(report, SDPA_ERROR_ALIGNMENT,
-                        "%s%s is %p; expected a multiple of its element's %d bytes", name,
-                        rule->field, pointer, (int)bytes);
+                        "%s%s is %p; expected its element's alignment, a multiple of %d bytes",
+                        name, rule->field, pointer, (int)alignment);
   }
   return SDPA_OK;
 }

@@ -52,6 +52,12 @@ static inline int64_t sdpai_element(uint32_t type) {
   return type == SDPA_F64 ? 8 : type == SDPA_F32 ? 4 : 2;
 }
 
+/* What a pointer to elements of so many bytes is a multiple of: what C asks of their type, which is
+ * less than 8 for those of 8 bytes where an ABI aligns them to 4 (32-bit x86). */
+static inline size_t sdpai_element_alignment(size_t bytes) {
+  return bytes < _Alignof(double) ? bytes : _Alignof(double);
+}
+
 /* The address `elements` elements on in a tensor of `type`, NULL staying NULL: tensors without
  * elements may be NULL. */
 static inline const void *sdpai_at(uint32_t type, const void *pointer, int64_t elements) {

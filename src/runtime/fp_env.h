@@ -13,7 +13,7 @@
 
 #include "runtime/compiler.h"
 
-#if defined(__SSE2__)
+#if defined(__x86_64__) && defined(__SSE2__)
 /* For the compiler alone: the processor executes in order as far as MXCSR goes. */
 #define SDPAI_MEMORY_BARRIER() __asm__ volatile("" : : : "memory")
 
@@ -60,6 +60,8 @@ SDPAI_INLINE void sdpai_fp_leave(const struct sdpai_fp_env *saved) {
 }
 
 #else
+/* On 32-bit x86 too: there libm computes, and functions return numbers, in the x87 unit, which has
+ * modes and flags of its own. */
 #include <fenv.h>
 
 struct sdpai_fp_env {

@@ -23,7 +23,7 @@ static int depth;                /* handlers that have run before this fork; und
 static _Atomic pthread_t forker; /* who has the mutex for a fork, if anybody_forks */
 static _Atomic int anybody_forks;
 
-static _Atomic int handled; /* some thread has registered the handlers */
+static _Atomic int handled; /* some thread has registered the handlers, as often as need be */
 
 /* Under the mutex; the calls of this library are no cancellation points. */
 static void wait_for_change(void) {
@@ -75,6 +75,10 @@ static int handle_forks(void) {
   if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) return 0;
   atomic_store(&handled, 1);
   return 1;
+}
+
+void sdpai_gate_register_again(void) {
+  atomic_store(&handled, 0);
 }
 
 /* At load time, so that handlers which the application registers run outside of these: its prepare

@@ -14,6 +14,12 @@
 #ifndef SDPAI_GATE_H
 #define SDPAI_GATE_H
 
+/* The handlers are registered once more, by the next that enters: for a callee that may have
+ * registered its own after this library's were, at load time too. Handlers that others have
+ * registered in between then run between two of this library, so they must not wait for a thread
+ * that wants to be inside. */
+void sdpai_gate_register_again(void);
+
 /* Waits for its turn; with `alone` until nobody is inside. All callers say the same for `alone`.
  * The result is for sdpai_gate_leave(). */
 int sdpai_gate_enter(int alone);

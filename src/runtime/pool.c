@@ -72,7 +72,7 @@ static _Atomic uint32_t busy;
 static _Atomic uint32_t closed; /* the destructor has run */
 static struct pool *_Atomic current_pool = &first_pool;
 static struct pool *abandoned_pool; /* the last one */
-static int fork_is_handled;         /* set at load time, or by whoever is `busy` */
+static _Atomic int fork_is_handled; /* set at load time, or by whoever is `busy` */
 
 /* In the child, where the workers do not exist and the locks may be held by threads that do not
  * either: nothing of the parent's pool is touched again. */
@@ -85,13 +85,16 @@ static void abandon_pool(void) {
 
 /* Registering takes memory: where there is none a later job tries again. */
 static int handle_fork(void) {
-  if (!fork_is_handled) fork_is_handled = pthread_atfork(NULL, NULL, abandon_pool) == 0;
-  return fork_is_handled;
+  if (atomic_load(&fork_is_handled)) return 1;
+  if (pthread_atfork(NULL, NULL, abandon_pool) != 0) return 0;
+  atomic_store(&fork_is_handled, 1);
+  return 1;
 }
 
 /* At load time: handlers that were registered while fork() runs those of others, which may take
- * long, would not run in its child, and the first worker may have started by then. A child that is
- * made in the middle of a later attempt can only register a second time, which does no harm. */
+ * long, would not run in its child, and the first worker may have started by then. Where it failed,
+ * for want of memory, a later attempt can meet just that fork; or a child made before
+ * `fork_is_handled` is set registers once more, which does no harm. */
 SDPAI_CONSTRUCTOR static void handle_fork_early(void) {
   handle_fork();
 }

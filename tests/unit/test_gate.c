@@ -17,6 +17,7 @@ enum { STAY_MICROSECONDS = 100000, THREADS = 8, TURNS = 2000, FORKS = 3 };
 
 static _Atomic int refusals = 1; /* registrations to be refused: at first the one at load time */
 static int registrations = 1;    /* how often the next one is done */
+static _Atomic int done;         /* registrations so far */
 
 int __real_pthread_atfork(void (*)(void), void (*)(void), void (*)(void));
 int __wrap_pthread_atfork(void (*)(void), void (*)(void), void (*)(void));
@@ -27,6 +28,7 @@ int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*ch
   for (int i = 0; i < registrations; i++) {
     const int error = __real_pthread_atfork(prepare, parent, child);
     if (error) return error;
+    atomic_fetch_add(&done, 1);
   }
   return 0;
 }
@@ -170,6 +172,24 @@ static void test_handlers_of_others(void **state) {
   assert_int_equal(wait_for_child(start_child(fork_with_handlers, NULL)), 0);
 }
 
+/* What the callee's own handlers need that came later: once more, by the next that enters. */
+static int register_again(void *alone) {
+  const int before = atomic_load(&done);
+  sdpai_gate_leave(sdpai_gate_enter(0));
+  const int first = atomic_load(&done); /* the one at load time was refused */
+  sdpai_gate_register_again();
+  for (int i = 0; i < 2; i++) sdpai_gate_leave(sdpai_gate_enter(0));
+  if (first != before + 1 || atomic_load(&done) != before + 2) return 30;
+  return fork_beside(alone);
+}
+
+static void test_registered_again(void **state) {
+  (void)state;
+  skip_if_fork_beside_running_threads_fails();
+  static int alone;
+  assert_int_equal(wait_for_child(start_child(register_again, &alone)), 0);
+}
+
 /* The registration at load time was the one that `refusals` foresees. */
 static void test_registered_early(void **state) {
   (void)state;
@@ -213,6 +233,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_registered_early),   cmocka_unit_test(test_forks_wait),
       cmocka_unit_test(test_handlers_twice),     cmocka_unit_test(test_refused_handlers),
-      cmocka_unit_test(test_handlers_of_others), cmocka_unit_test(test_one_at_a_time)};
+      cmocka_unit_test(test_handlers_of_others), cmocka_unit_test(test_registered_again),
+      cmocka_unit_test(test_one_at_a_time),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
