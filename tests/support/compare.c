@@ -28,7 +28,8 @@ static const void *base_of(const sdpa_args *args, int kind) {
  * and bound reach beyond `most`. The bound of a finite value is infinite only where long double has
  * no more range than double (POWER), and numbers are near the end of it. */
 static int is_right(long double value, long double bound, long double actual, long double most) {
-  if (isinf(bound) && !isfinite(value)) return isnan(value) ? !isfinite(actual) : isnan(actual) || actual == value;
+  if (isinf(bound) && !isfinite(value))
+    return isnan(value) ? !isfinite(actual) : isnan(actual) || actual == value;
   if (isnan(value)) return isnan(actual);
   if (isnan(actual)) return 0;
   if (actual == value || fabsl(actual - value) <= bound) return 1;
