@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "seconds.h"
+
 /* The C library lets a program define these (glibc manual, Replacing malloc) and keeps its own
  * under the names below. A sanitizer has taken that place already. */
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

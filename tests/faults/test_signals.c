@@ -20,6 +20,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "seconds.h"
+
 enum { THREADS = 3, WANTED = 300, PERIOD_MICROSECONDS = 200, ALTERNATIVE_STACK = 64 * 1024 };
 
 static _Atomic int32_t handled, inside_calls, in_workers, wrong_arithmetic, storm_is_over;

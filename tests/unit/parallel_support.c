@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "seconds.h"
+
 void counts_init(struct counts *counts, int64_t items, int32_t slots) {
   memset(counts, 0, sizeof *counts);
   counts->items = items;
@@ -44,20 +46,6 @@ int counted_run(int32_t threads, int64_t items) {
   counts_init(&counts, items, sdpai_parallel_threads(&parallel, items));
   return sdpai_parallel_run(&parallel, items, count_item, &counts) == 0 &&
          counts_are_right(&counts);
-}
-
-static double read_clock(clockid_t clock) {
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-double seconds_now(void) {
-  return read_clock(CLOCK_MONOTONIC);
-}
-
-double process_seconds(void) {
-  return read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 void sleep_microseconds(long microseconds) {

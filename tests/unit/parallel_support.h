@@ -43,8 +43,6 @@ int counted_run(int32_t threads, int64_t items);
 int wait_for(_Atomic int32_t *value, int32_t wanted);
 
 void sleep_microseconds(long microseconds);
-double seconds_now(void);
-double process_seconds(void); /* CPU time of all threads */
 
 /* Threads of this process now, and of those the ones named "sdpa". */
 int count_threads(int *named_sdpa);
