@@ -20,6 +20,7 @@
 #include "problem_data.h"
 #include "problem_shape.h"
 #include "report_list.h"
+#include "sanitizers.h"
 #include "seconds.h"
 
 /* A problem of `heads` heads with data of its own. */
@@ -138,9 +139,7 @@ static void check_callers(uint32_t engine) {
 void test_C1_calls_from_many_threads(void **state) {
   (void)state;
   for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
-#if defined(__SANITIZE_THREAD__)
-    if (engine == SDPA_ENGINE_BLAS) continue;
-#endif
+    if (THREAD_SANITIZER && engine == SDPA_ENGINE_BLAS) continue;
     if (is_offered(engine)) check_callers(engine);
   }
 }
@@ -218,10 +217,10 @@ static void check_fork(uint32_t type, uint32_t engine) {
  * forever once the size was large enough to use threads. */
 void test_C2_calls_after_fork(void **state) {
   (void)state;
-#if defined(__SANITIZE_ADDRESS__)
-  print_message("skipped: AddressSanitizer's allocator has no fork handlers\n");
-  skip();
-#endif
+  if (ADDRESS_SANITIZER) {
+    print_message("skipped: AddressSanitizer's allocator has no fork handlers\n");
+    skip();
+  }
   char info[512];
   set_blas_threads(2);
   sdpa_build_info(info, sizeof info);

@@ -14,13 +14,8 @@
 #include <string.h>
 
 #include "report_list.h"
+#include "sanitizers.h"
 #include "seconds.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
 
 /* Whether an emulator runs the program: set by the build. */
 #ifndef REPORT_EMULATED

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sanitizers.h"
 #include "seconds.h"
 
 void counts_init(struct counts *counts, int64_t items, int32_t slots) {
@@ -92,20 +93,16 @@ int threads_become(int count) {
 }
 
 void skip_if_fork_with_threads_fails(void) {
-#if defined(__SANITIZE_THREAD__)
-  skip();
-#endif
+  if (THREAD_SANITIZER) skip();
 }
 
 void skip_if_fork_beside_running_threads_fails(void) {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  skip();
-#endif
+  if (SANITIZED) skip();
 }
 
 static int is_child;
 
-#if defined(__SANITIZE_ADDRESS__)
+#if ADDRESS_SANITIZER
 /* LeakSanitizer asks this at exit. It would wait for locks of threads that a child does not have. */
 __attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void) {
