@@ -63,6 +63,23 @@ int wait_for(_Atomic int32_t *value, int32_t wanted) {
   return 1;
 }
 
+struct meeting {
+  int32_t expected;
+  _Atomic int32_t arrived, late;
+};
+static void meet(void *arg, int64_t item, int64_t slot) {
+  struct meeting *meeting = arg;
+  (void)item, (void)slot;
+  atomic_fetch_add(&meeting->arrived, 1);
+  if (!wait_for(&meeting->arrived, meeting->expected)) atomic_store(&meeting->late, 1);
+}
+
+int items_meet(const struct sdpai_parallel *parallel, int32_t items) {
+  struct meeting meeting = {.expected = items};
+  return sdpai_parallel_run(parallel, items, meet, &meeting) == 0 &&
+         atomic_load(&meeting.late) == 0;
+}
+
 int count_threads(int *named_sdpa) {
   DIR *folder = opendir("/proc/self/task");
   int count = 0, named = 0;
