@@ -11,8 +11,10 @@ find_program(SDPA_CLANG_TIDY clang-tidy REQUIRED)
 find_program(SDPA_CPPCHECK cppcheck REQUIRED)
 mark_as_advanced(SDPA_CLANG_TIDY SDPA_CPPCHECK)
 
-# A launcher, since clang-tidy, which is given the compiler's own command, knows no -fanalyzer.
-set(CMAKE_C_COMPILER_LAUNCHER sh "${PROJECT_SOURCE_DIR}/cmake/gcc_analyzer.sh")
+# A launcher, since clang-tidy, which is given the compiler's own command, knows no -fanalyzer. It runs
+# the user's, if there is one.
+set(CMAKE_C_COMPILER_LAUNCHER
+  sh "${PROJECT_SOURCE_DIR}/cmake/gcc_analyzer.sh" ${CMAKE_C_COMPILER_LAUNCHER})
 # GCC flags that clang ignores are no finding.
 set(CMAKE_C_CLANG_TIDY "${SDPA_CLANG_TIDY}" --quiet --extra-arg=-Wno-ignored-optimization-argument)
 # cppcheck follows a NULL into a kernel that is told of 0 elements, and calls that a dereference

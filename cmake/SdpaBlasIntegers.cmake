@@ -1,12 +1,13 @@
 # Refuses a BLAS of 64-bit integers, by what its header declares, its functions are called, its file says
 # of itself, and one of its functions does. Included by SdpaBlas.cmake, which says what to compile and link.
 
-# The header: cblas_sdot's integers, whatever the type is called there.
+# The header: cblas_sdot's integers, whatever the type is called there; a long has 32 bits on some systems.
 check_c_source_compiles("#include <stddef.h>
 #include <cblas.h>
-#define LONG(type) float (*)(type, const float *, type, const float *, type)
-int main(void) { return _Generic(&cblas_sdot, LONG(long): 0, LONG(long long): 0); }" SDPA_CBLAS_H_ILP64)
-if(SDPA_CBLAS_H_ILP64 AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+#define TAKES(type) float (*)(type, const float *, type, const float *, type)
+#define BYTES _Generic(&cblas_sdot, TAKES(long): sizeof(long), TAKES(long long): 8, default: 0)
+int main(void) { _Static_assert(BYTES == 8, \"\"); return 0; }" SDPA_CBLAS_H_ILP64)
+if(SDPA_CBLAS_H_ILP64)
   sdpa_refuse_ilp64("so says ${SDPA_CBLAS_INCLUDE_DIR}/cblas.h")
 endif()
 

@@ -1,9 +1,11 @@
-# Against the kept dump of this architecture, the ABI has additions at most: functions, and fields at the
-# ends of structs with a size. Built by this build's compiler, and by clang where there is one.
+# Against the kept dump of this architecture, the ABI has additions at most: functions, and fields
+# at the ends of structs with a size. Built by this build's compiler,
+# and by clang where there is one.
 . "$(dirname "$0")/../install/install_lib.sh"
 folder=$SDPA_SOURCE/tests/abi
 . "$folder/dump_lib.sh"
-command -v abidw >/dev/null && command -v abidiff >/dev/null || skip "libabigail (abidw, abidiff) is not installed"
+command -v abidw >/dev/null && command -v abidiff >/dev/null ||
+  skip "libabigail (abidw, abidiff) is not installed"
 kept=$folder/$(dump_of "$SDPA_CC")
 test -f "$kept" || skip "there is no $(basename "$kept")"
 
@@ -11,10 +13,11 @@ members() {
   awk -f "$folder/dump_members.awk" "$1" | LC_ALL=C sort
 }
 members "$kept" >"$SDPA_WORK/members"
-test "$(wc -l <"$SDPA_WORK/members")" -gt 90 || fail "only $(wc -l <"$SDPA_WORK/members") members were read"
+test "$(wc -l <"$SDPA_WORK/members")" -gt 90 ||
+  fail "only $(wc -l <"$SDPA_WORK/members") members were read"
 
-# compare FOLDER: prints what is more than an addition. Its status is abidiff's, of which 1 and 2 are errors,
-# 4 and 8 changes; 4 also where a member is not what and where it was.
+# compare FOLDER: prints what is more than an addition. Its status is abidiff's, of which 1 and 2
+# are errors, 4 and 8 changes; 4 also where a member is not what and where it was.
 compare() {
   abidiff --no-added-syms --suppressions "$folder/grown_structs.abignore" "$kept" "$1/abi" || return
   members "$1/abi" | LC_ALL=C comm -23 "$SDPA_WORK/members" - >"$1/lost"
@@ -36,7 +39,9 @@ edited() {
   edited_file=$edited_tree/$2
   shift 2
   sed -i "$@" "$edited_file"
-  if cmp -s "$edited_file" "$SDPA_SOURCE/${edited_file#"$edited_tree"/}"; then fail "no edit: $*"; fi
+  if cmp -s "$edited_file" "$SDPA_SOURCE/${edited_file#"$edited_tree"/}"; then
+    fail "no edit: $*"
+  fi
 }
 
 dump_edited() {
@@ -67,15 +72,18 @@ edited inserted $header 's/^  double softcap;/  double inserted;\n&/'
 breaks "inserted"
 edited widened $header 's/^  int32_t threads; /  int64_t threads; /'
 breaks "sdpa_options"
-edited exchanged $header 's/^  const void \*query, \*key, \*value;/  const void *query, *value, *key;/'
+edited exchanged $header \
+  's/^  const void \*query, \*key, \*value;/  const void *query, *value, *key;/'
 breaks "sdpa_args"
 edited frozen $header 's/^  int64_t batch, head, row, col;/  int64_t batch, head, row, col, grown;/'
 breaks "sdpa_strides"
-edited callback $header 's/(\*sdpa_task)(void \*arg, int64_t task)/(*sdpa_task)(void *arg, int32_t task)/'
+edited callback $header \
+  's/(\*sdpa_task)(void \*arg, int64_t task)/(*sdpa_task)(void *arg, int32_t task)/'
 breaks "sdpa_task"
 edited removed src/libsdpa.map '/^    sdpa_plan_describe;/d'
 breaks "sdpa_plan_describe"
-edited other_node src/libsdpa.map '/^    sdpa_grads_init;/d; s/^    sdpa_merge;/&\n    sdpa_grads_init;/'
+edited other_node src/libsdpa.map \
+  '/^    sdpa_grads_init;/d; s/^    sdpa_merge;/&\n    sdpa_grads_init;/'
 breaks "sdpa_grads_init"
 edited returned $header 's/int32_t sdpa_version(void)/int64_t sdpa_version(void)/'
 sed -i 's/int32_t sdpa_version(void)/int64_t sdpa_version(void)/' "$edited_tree/src/api/info_api.c"

@@ -1,5 +1,5 @@
-# Report D6: a later library, with a field more at the end of each struct and a function more, under programs
-# of today; and programs of that later day under today's library.
+# Report D6: a later library, with a field more at the end of each struct and a function more, under
+# programs of today; and programs of that later day under today's library.
 . "$(dirname "$0")/../install/install_lib.sh"
 needs_kind shared
 program=$SDPA_SOURCE/tests/abi/versioned_program.c
@@ -22,18 +22,20 @@ run configure_library "$grown" "$SDPA_WORK/build" -DSDPA_BUILD_STATIC=OFF -DSDPA
 run "$SDPA_CMAKE" --build "$SDPA_WORK/build"
 grown_libdir=$SDPA_WORK/build/src
 for library in "$libdir" "$grown_libdir"; do
-  readelf -d "$library/libsdpa.so" | grep -qF 'soname: [libsdpa.so.0]' || fail "the SONAME of $library changed"
+  readelf -d "$library/libsdpa.so" | grep -qF 'soname: [libsdpa.so.0]' ||
+    fail "the SONAME of $library changed"
 done
 
-# build NAME INCLUDE LIBDIR FLAGS...: without a search path, so that each run says which library it means.
+# build NAME INCLUDE LIBDIR FLAGS...: without a search path,
+# so that each run says which library it means.
 build() {
   build_name=$1
   build_include=$2
   build_libdir=$3
   shift 3
   # shellcheck disable=SC2086
-  run "$SDPA_CC" $SDPA_FLAGS -O1 -Wall -Wextra -Werror "-I$build_include" "$@" "$program" -o "$SDPA_WORK/$build_name" \
-    "-L$build_libdir" -lsdpa -lm
+  run "$SDPA_CC" $SDPA_FLAGS -O1 -Wall -Wextra -Werror "-I$build_include" "$@" "$program" \
+    -o "$SDPA_WORK/$build_name" "-L$build_libdir" -lsdpa -lm
 }
 
 # expect STATUS WHICH PROGRAM LIBDIR

@@ -1,5 +1,6 @@
-# check_old_program.sh VERSION: programs compiled with the header of that version, such as 0_1, under this
-# build's libraries. VERSION "today": with the installed header, so that the program itself is kept whole.
+# check_old_program.sh VERSION: programs compiled with the header of that version, such as 0_1,
+# under this build's libraries. VERSION "today": with the installed header,
+# so that the program itself is kept whole.
 . "$(dirname "$0")/../install/install_lib.sh"
 folder=$SDPA_SOURCE/tests/abi
 libdir=$(dirname "$(dirname "$(find "$SDPA_STAGE" -name sdpa.pc)")")
@@ -15,9 +16,9 @@ test "$1" = today || test "0_$minor" = "$1" || fail "sdpa_$1.h is the header of 
 
 # The functions of that version are those of its node and the nodes before.
 declared_functions "$include" >"$SDPA_WORK/declared"
-sed 's/@@SDPA_0\./ /' "$folder/symbols.txt" | awk -v most="$minor" '$2 <= most { print $1 }' | LC_ALL=C sort |
-  diff - "$SDPA_WORK/declared" >&2 ||
-  fail "the header of 0.$minor declares other functions (>) than the nodes up to SDPA_0.$minor have (<)"
+sed 's/@@SDPA_0\./ /' "$folder/symbols.txt" | awk -v most="$minor" '$2 <= most { print $1 }' |
+  LC_ALL=C sort | diff - "$SDPA_WORK/declared" >&2 ||
+  fail "the header of 0.$minor declares other functions (>) than its node and those before have (<)"
 
 # build KIND SOURCE: as a program of that time was built.
 build() {
@@ -27,13 +28,16 @@ build() {
   build_source=$folder/$2
   shift 2
   # shellcheck disable=SC2086
-  run "$SDPA_CC" $SDPA_FLAGS -O1 -Wall -Wextra -Werror "-I$include" "$build_source" -o "$build_program" "$@" $private
+  run "$SDPA_CC" $SDPA_FLAGS -O1 -Wall -Wextra -Werror "-I$include" "$build_source" \
+    -o "$build_program" "$@" $private
 }
 
 # It calls every one of them. A sanitizer's build adds names of its own.
-run "$SDPA_CC" -Wall -Wextra -Werror "-I$include" -c "$folder/old_program.c" -o "$SDPA_WORK/old_program.o"
+run "$SDPA_CC" -Wall -Wextra -Werror "-I$include" -c "$folder/old_program.c" \
+  -o "$SDPA_WORK/old_program.o"
 nm -u "$SDPA_WORK/old_program.o" | awk '{ print $2 }' | grep '^sdpa_' | LC_ALL=C sort |
-  diff "$SDPA_WORK/declared" - >&2 || fail "old_program.c does not call each function of 0.$minor (<)"
+  diff "$SDPA_WORK/declared" - >&2 ||
+    fail "old_program.c does not call each function of 0.$minor (<)"
 
 for kind in $SDPA_KINDS; do
   build "$kind" old_program.c
@@ -47,7 +51,8 @@ done
 # What it needs at load time is what a library of that version has.
 case $SDPA_KINDS in
 *shared*)
-  objdump -p "$SDPA_WORK/old_program_shared" | grep -o 'SDPA_0\.[0-9]*' >"$SDPA_WORK/nodes" || fail "no version is needed"
+  objdump -p "$SDPA_WORK/old_program_shared" | grep -o 'SDPA_0\.[0-9]*' >"$SDPA_WORK/nodes" ||
+    fail "no version is needed"
   if awk -F. -v most="$minor" '$2 > most' "$SDPA_WORK/nodes" | grep . >&2; then
     fail "a program of 0.$minor needs the versions above"
   fi

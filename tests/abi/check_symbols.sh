@@ -6,14 +6,16 @@ libdir=$(dirname "$(dirname "$(find "$SDPA_STAGE" -name sdpa.pc)")")
 private=$(sed -n 's/^Libs.*-lsdpa//p; s/^Libs.private://p' "$libdir/pkgconfig/sdpa.pc")
 
 exported() {
-  nm -D --defined-only --with-symbol-versions "$libdir/libsdpa.so" | awk '{ print $3 }' | grep -v '^SDPA_[0-9.]*$' | LC_ALL=C sort
+  nm -D --defined-only --with-symbol-versions "$libdir/libsdpa.so" | awk '{ print $3 }' |
+    grep -v '^SDPA_[0-9.]*$' | LC_ALL=C sort
 }
 
 case $1 in
 exported)
   # Each with its version node. A new one comes in the node of its version; none ever goes.
   needs_kind shared
-  exported | diff "$folder/symbols.txt" - >&2 || fail "the library exports other symbols (>) than tests/abi/symbols.txt (<)"
+  exported | diff "$folder/symbols.txt" - >&2 ||
+    fail "the library exports other symbols (>) than tests/abi/symbols.txt (<)"
   LC_ALL=C sort -c "$folder/symbols.txt"
   if exported | grep -v '^sdpa_' >&2; then fail "names without the prefix"; fi
   ;;
@@ -25,7 +27,8 @@ declared)
   ;;
 archive)
   needs_kind static
-  nm -g --defined-only "$libdir/libsdpa.a" | awk 'NF == 3 { print $3 }' | sort -u >"$SDPA_WORK/globals"
+  nm -g --defined-only "$libdir/libsdpa.a" | awk 'NF == 3 { print $3 }' |
+    sort -u >"$SDPA_WORK/globals"
   grep -q '^sdpa_attention$' "$SDPA_WORK/globals" || fail "the archive was not read"
   # A sanitizer adds names of its own.
   test -z "$SDPA_FLAGS" || sed -i '/^__odr_asan/d' "$SDPA_WORK/globals"
@@ -41,7 +44,8 @@ own_names)
     set -- "$libdir/libsdpa.a"
     test "$kind" = static || set -- "-L$libdir" "-Wl,-rpath,$libdir" -lsdpa
     # shellcheck disable=SC2086
-    run "$SDPA_CC" $SDPA_FLAGS -rdynamic "-I$SDPA_STAGE/include" "$folder/own_names.c" -o "$SDPA_WORK/$kind" "$@" $private
+    run "$SDPA_CC" $SDPA_FLAGS -rdynamic "-I$SDPA_STAGE/include" "$folder/own_names.c" \
+      -o "$SDPA_WORK/$kind" "$@" $private
     run "$SDPA_WORK/$kind"
     says "ok"
   done
@@ -50,12 +54,14 @@ position_independent)
   # The whole archive inside a shared library of somebody else's, without text relocations.
   needs_kind static
   # shellcheck disable=SC2086
-  run "$SDPA_CC" $SDPA_FLAGS -shared -Wl,-z,text -Wl,--fatal-warnings -Wl,--whole-archive "$libdir/libsdpa.a" \
-    -Wl,--no-whole-archive -o "$SDPA_WORK/libplugin.so" $private
+  run "$SDPA_CC" $SDPA_FLAGS -shared -Wl,-z,text -Wl,--fatal-warnings \
+    -Wl,--whole-archive "$libdir/libsdpa.a" -Wl,--no-whole-archive \
+    -o "$SDPA_WORK/libplugin.so" $private
   if readelf -d "$SDPA_WORK/libplugin.so" | grep TEXTREL >&2; then fail "text relocations"; fi
   # shellcheck disable=SC2086
-  run "$SDPA_CC" $SDPA_FLAGS "-I$SDPA_STAGE/include" "$SDPA_SOURCE/tests/install/consumer/consumer.c" \
-    -o "$SDPA_WORK/program" "-L$SDPA_WORK" "-Wl,-rpath,$SDPA_WORK" -lplugin
+  run "$SDPA_CC" $SDPA_FLAGS "-I$SDPA_STAGE/include" \
+    "$SDPA_SOURCE/tests/install/consumer/consumer.c" -o "$SDPA_WORK/program" \
+    "-L$SDPA_WORK" "-Wl,-rpath,$SDPA_WORK" -lplugin
   run "$SDPA_WORK/program"
   says "$SDPA_VERSION ok"
   ;;

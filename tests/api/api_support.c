@@ -155,6 +155,15 @@ void api_run(struct api_call *call) {
   free(args.output);
 }
 
+void api_backward(const sdpa_problem *problem, const sdpa_options *options, const sdpa_args *args,
+                  const sdpa_grads *grads) {
+  sdpa_plan *plan;
+  assert_int_equal(sdpa_plan_create_backward(problem, options, &plan), SDPA_OK);
+  assert_int_equal(sdpa_backward_check(plan, args, grads, NULL, 0, NULL, 0), SDPA_OK);
+  assert_int_equal(sdpa_backward(plan, args, grads, NULL, 0), SDPA_OK);
+  sdpa_plan_destroy(plan);
+}
+
 int api_offers(uint32_t engine) {
   sdpa_problem problem;
   sdpa_options options;

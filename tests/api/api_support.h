@@ -66,6 +66,10 @@ void api_assert_untouched(const struct api_call *call);
  * that the output agrees: what else is asked for must not change it. */
 void api_run(struct api_call *call);
 
+/* The backward pass by a plan of its own, without a workspace: check and call succeed. */
+void api_backward(const sdpa_problem *problem, const sdpa_options *options, const sdpa_args *args,
+                  const sdpa_grads *grads);
+
 /* 1 if the library under test has this SDPA_ENGINE_...; a test of one that it lacks skips. */
 int api_offers(uint32_t engine);
 void api_needs(uint32_t engine);

@@ -21,7 +21,6 @@ struct gradients {
 static void run(uint32_t engine, double scale, float number, struct gradients *to) {
   struct api_call call;
   sdpa_options options;
-  sdpa_plan *plan;
   sdpa_grads grads;
   float grad_output[ROWS * DIM];
   api_call_init(&call, SDPA_F32, api_one_head(ROWS, KEYS, DIM, DIM),
@@ -45,9 +44,7 @@ static void run(uint32_t engine, double scale, float number, struct gradients *t
   grads.grad_key = to->key;
   grads.grad_value = to->value;
   call.args.output = call.args.lse = NULL;
-  assert_int_equal(sdpa_plan_create_backward(&call.problem, &options, &plan), SDPA_OK);
-  assert_int_equal(sdpa_backward(plan, &call.args, &grads, NULL, 0), SDPA_OK);
-  sdpa_plan_destroy(plan);
+  api_backward(&call.problem, &options, &call.args, &grads);
   api_call_free(&call);
 }
 
@@ -88,7 +85,6 @@ static void test_no_query_heads(void **state) {
   for (size_t e = 0; e < sizeof engines / sizeof *engines; e++) {
     struct api_call call;
     sdpa_options options;
-    sdpa_plan *plan;
     sdpa_grads grads;
     float key[2 * KEYS * DIM], value[2 * KEYS * DIM];
     if (!api_offers(engines[e])) continue;
@@ -101,10 +97,8 @@ static void test_no_query_heads(void **state) {
     grads.grad_key = key;
     grads.grad_value = value;
     call.args.output = NULL;
-    assert_int_equal(sdpa_plan_create_backward(&call.problem, &options, &plan), SDPA_OK);
-    assert_int_equal(sdpa_backward(plan, &call.args, &grads, NULL, 0), SDPA_OK);
+    api_backward(&call.problem, &options, &call.args, &grads);
     for (int n = 0; n < 2 * KEYS * DIM; n++) assert_true(key[n] == 0 && value[n] == 0);
-    sdpa_plan_destroy(plan);
     api_call_free(&call);
   }
 }
@@ -119,7 +113,6 @@ static void check_without_scores(uint32_t engine, const float *sink) {
   float grad_query[2] = {7, 7}, grad_key[2] = {7, 7}, grad_value[2] = {7, 7}, grad_sink = 7;
   sdpa_problem p;
   sdpa_options options;
-  sdpa_plan *plan;
   if (!api_offers(engine)) return;
   assert_int_equal(sdpa_problem_init(&p, sizeof p), SDPA_OK);
   assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
@@ -143,9 +136,7 @@ static void check_without_scores(uint32_t engine, const float *sink) {
                             .grad_key = grad_key,
                             .grad_value = grad_value,
                             .grad_sinks = sink ? &grad_sink : NULL};
-  assert_int_equal(sdpa_plan_create_backward(&p, &options, &plan), SDPA_OK);
-  assert_int_equal(sdpa_backward(plan, &args, &grads, NULL, 0), SDPA_OK);
-  sdpa_plan_destroy(plan);
+  api_backward(&p, &options, &args, &grads);
   for (int i = 0; i < 2; i++)
     assert_true(grad_query[i] == 0 && grad_key[i] == 0 && grad_value[i] == 0);
   if (sink) assert_true(grad_sink == 0);

@@ -35,7 +35,6 @@ static void spread(uint32_t type, void *data, int64_t n, int64_t step) {
 static void differentiate(const struct api_call *call, uint32_t engine, int32_t threads,
                           const void *grad_output, void *gradients[GRADIENTS]) {
   sdpa_options options;
-  sdpa_plan *plan;
   sdpa_args args = call->args;
   args.output = args.lse = NULL;
   const sdpa_grads grads = {.size = sizeof grads,
@@ -50,9 +49,7 @@ static void differentiate(const struct api_call *call, uint32_t engine, int32_t 
   assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
   options.engine = engine;
   options.threads = threads;
-  assert_int_equal(sdpa_plan_create_backward(&call->problem, &options, &plan), SDPA_OK);
-  assert_int_equal(sdpa_backward(plan, &args, &grads, NULL, 0), SDPA_OK);
-  sdpa_plan_destroy(plan);
+  api_backward(&call->problem, &options, &args, &grads);
 }
 
 /* By how much an element may differ, relative to its size and 0.1: 256 roundoffs of sums of up to

@@ -294,7 +294,6 @@ static void differentiate(uint32_t engine, float gradients[GRADIENTS]) {
   float output[N_Q * DIM], lse[N_Q];
   sdpa_problem problem;
   sdpa_options options;
-  sdpa_plan *plan;
   sdpa_args args = {.size = sizeof args, .query = q, .key = k, .value = v, .sinks = &sink};
   const sdpa_grads grads = {.size = sizeof grads,
                             .output = output,
@@ -315,10 +314,7 @@ static void differentiate(uint32_t engine, float gradients[GRADIENTS]) {
   args.output = output, args.lse = lse;
   assert_int_equal(sdpa_attention(&problem, &options, &args), SDPA_OK);
   args.output = args.lse = NULL;
-  assert_int_equal(sdpa_plan_create_backward(&problem, &options, &plan), SDPA_OK);
-  assert_int_equal(sdpa_backward_check(plan, &args, &grads, NULL, 0, NULL, 0), SDPA_OK);
-  assert_int_equal(sdpa_backward(plan, &args, &grads, NULL, 0), SDPA_OK);
-  sdpa_plan_destroy(plan);
+  api_backward(&problem, &options, &args, &grads);
 }
 
 static void test_backward(void **state) {

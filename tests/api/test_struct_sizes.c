@@ -1,47 +1,16 @@
-/* test_struct_sizes.c - every smaller and larger size of the five structs with a size field
+/* test_struct_sizes.c - every smaller and larger size of the four structs that the library reads
  *
  * SPDX-License-Identifier: BSD-3-Clause
- *
- * Each struct under test lies at the end of a page; the page behind it may not be touched. Where
- * its size is no multiple of 8, the bytes up to there are 0xFF: taken for a field or for a tail
- * they would change the result.
  */
 #include "api_support.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "guard_pages.h"
-
-/* What 0.1 has. These numbers never change: they are the ABI of 64-bit platforms. */
-enum { PROBLEM_0_1 = 424, OPTIONS_0_1 = 64, ARGS_0_1 = 120, INFO_0_1 = 40 };
-
-/* What 0.4 has, likewise. */
-enum { PROBLEM_0_4 = 592, ARGS_0_4 = 168, GRADS_0_4 = 88 };
-
-/* Larger sizes are tried up to this many bytes beyond the library's own. */
-enum { TAIL = 72 };
+#include "struct_copy.h"
 
 static const struct api_sizes sizes = {1, 1, 1, 2, 3, 2, 2};
 enum { OUTPUT = 4, LSE = 2, KEYS = 6 }; /* numbers in them */
-
-/* `size` bytes: what fits of the valid struct, then zeros, with the size field set. */
-static struct guard_block copy_of(const void *valid, size_t own, uint32_t size) {
-  struct guard_block block;
-  const size_t bytes = size < sizeof size ? sizeof size : size;
-  assert_int_equal(guard_alloc(&block, (bytes + 7) / 8 * 8, 0, 0, GUARD_END), 0);
-  memset(block.data + bytes, 0xFF, (bytes + 7) / 8 * 8 - bytes);
-  memcpy(block.data, valid, size < own ? size : own);
-  memcpy(block.data, &size, sizeof size);
-  return block;
-}
-
-static void assert_slack(const struct guard_block *block, size_t bytes) {
-  for (size_t i = bytes; i % 8 != 0; i++) assert_int_equal(block->data[i], 0xFF);
-}
-
-/* ---- structs that are read ---- */
 
 /* Valid structs, with something in every field that 0.4 added, and what they point to. */
 static struct fixture {
@@ -200,7 +169,7 @@ static void check_refused(use_function *use, const char *name, void *block, uint
 /* As the struct of the library's own size does whose bytes from `size` on are 0. */
 static void check_as_zeros(use_function *use, const void *valid, size_t own, void *block,
                            uint32_t size) {
-  struct guard_block whole = copy_of(valid, own, (uint32_t)own);
+  struct guard_block whole = struct_copy(valid, own, (uint32_t)own);
   for (size_t i = size; i < own; i++) whole.data[i] = 0;
   const struct outcome expected = outcome_of(use, whole.data), o = outcome_of(use, block);
   assert_int_equal(o.calls, expected.calls);
@@ -217,7 +186,7 @@ static void check_as_zeros(use_function *use, const void *valid, size_t own, voi
 static void check_sizes(use_function *use, const char *name, const void *valid, size_t first,
                         size_t own) {
   for (uint32_t size = 0; size <= own + TAIL; size++) {
-    struct guard_block block = copy_of(valid, own, size);
+    struct guard_block block = struct_copy(valid, own, size);
     const size_t bytes = size < sizeof size ? sizeof size : size;
     if (size < first)
       check_refused(use, name, block.data, size);
@@ -228,10 +197,10 @@ static void check_sizes(use_function *use, const char *name, const void *valid, 
       check_refused(use, name, block.data, size);
       block.data[i] = 0;
     }
-    assert_slack(&block, bytes);
+    struct_copy_assert_intact(&block, bytes);
     guard_free(&block);
   }
-  struct guard_block block = copy_of(valid, own, (uint32_t)own);
+  struct guard_block block = struct_copy(valid, own, (uint32_t)own);
   const struct outcome o = outcome_of(use, block.data);
   for (int i = 0; i < o.calls; i++) assert_int_equal(o.status[i], SDPA_OK);
   guard_free(&block);
@@ -260,7 +229,7 @@ static void test_grads(void **state) {
 /* Where the fields that came later count: without them there is no dropout and no gradient. */
 static void test_missing_fields(void **state) {
   (void)state;
-  struct guard_block block = copy_of(&f.call.problem, PROBLEM_0_4, PROBLEM_0_1);
+  struct guard_block block = struct_copy(&f.call.problem, PROBLEM_0_4, PROBLEM_0_1);
   const struct outcome o = outcome_of(use_problem, block.data);
   assert_int_equal(o.status[0], SDPA_OK);
   assert_int_equal(o.status[2], SDPA_ERROR_STRIDE); /* sdpa_plan_create_backward() */
@@ -280,147 +249,11 @@ static void test_baselines(void **state) {
   assert_int_equal(sizeof(sdpa_strides), 32);
 }
 
-/* ---- structs that are written ---- */
-
-/* The helpers that take a problem read and write within its size, too. */
-static void test_problem_helpers(void **state) {
-  (void)state;
-  static const int64_t shape[1] = {3};
-  for (uint32_t size = 0; size <= PROBLEM_0_4 + TAIL; size++) {
-    struct guard_block block = copy_of(&f.call.problem, PROBLEM_0_4, size);
-    sdpa_status expected = size < PROBLEM_0_1 ? SDPA_ERROR_STRUCT_SIZE : SDPA_OK;
-    const size_t bytes = size < sizeof size ? sizeof size : size;
-    unsigned char *before = malloc(bytes);
-    assert_non_null(before);
-    memcpy(before, block.data, bytes);
-    sdpa_strides strides = {-7, -7, -7, -7};
-    assert_int_equal(sdpa_problem_broadcast((const void *)block.data, 1, shape, &strides),
-                     expected);
-    assert_int_equal(strides.col, expected == SDPA_OK ? 1 : -7);
-    assert_int_equal(sdpa_problem_layout((void *)block.data, SDPA_LAYOUT_BHSD), expected);
-    /* The layout is the one the copy already has: nothing may change. */
-    assert_memory_equal(block.data, before, bytes);
-    for (size_t i = PROBLEM_0_4; i < size; i++) {
-      block.data[i] = 1;
-      assert_int_equal(sdpa_problem_layout((void *)block.data, SDPA_LAYOUT_BHSD),
-                       SDPA_ERROR_STRUCT_SIZE);
-      assert_int_equal(sdpa_problem_broadcast((const void *)block.data, 1, shape, &strides),
-                       SDPA_ERROR_STRUCT_SIZE);
-      block.data[i] = 0;
-    }
-    assert_slack(&block, bytes);
-    free(before);
-    guard_free(&block);
-  }
-}
-
-typedef sdpa_status init_function(void *block, size_t size);
-static sdpa_status init_problem(void *block, size_t size) {
-  return sdpa_problem_init(block, size);
-}
-static sdpa_status init_options(void *block, size_t size) {
-  return sdpa_options_init(block, size);
-}
-static sdpa_status init_args(void *block, size_t size) {
-  return sdpa_args_init(block, size);
-}
-static sdpa_status init_grads(void *block, size_t size) {
-  return sdpa_grads_init(block, size);
-}
-
-static void check_init(init_function *init, size_t own) {
-  assert_int_equal(init(NULL, own), SDPA_ERROR_NULL);
-  for (uint32_t size = 0; size <= own + TAIL; size++) {
-    struct guard_block guard;
-    const size_t bytes = (size + 7) / 8 * 8;
-    assert_int_equal(guard_alloc(&guard, bytes ? bytes : 8, 0, 0, GUARD_END), 0);
-    unsigned char *block = guard.data;
-    memset(block, 0x5A, bytes);
-    sdpa_status status = init(block, size);
-    for (size_t i = size; i < bytes; i++) assert_int_equal(block[i], 0x5A);
-    if (size < own) {
-      assert_int_equal(status, SDPA_ERROR_STRUCT_SIZE);
-      for (uint32_t i = 0; i < size; i++) assert_int_equal(block[i], 0x5A);
-    } else {
-      assert_int_equal(status, SDPA_OK);
-      uint32_t stored;
-      memcpy(&stored, block, sizeof stored);
-      assert_int_equal(stored, size);
-      for (uint32_t i = sizeof stored; i < size; i++) assert_int_equal(block[i], 0);
-    }
-    guard_free(&guard);
-  }
-}
-
-static void test_init(void **state) {
-  (void)state;
-  check_init(init_problem, PROBLEM_0_1);
-  check_init(init_options, OPTIONS_0_1);
-  check_init(init_args, ARGS_0_1);
-  check_init(init_grads, GRADS_0_4);
-}
-
-/* A size that the field cannot hold would be stored as another one. */
-static void test_init_beyond_field(void **state) {
-  (void)state;
-#if SIZE_MAX > UINT32_MAX
-  sdpa_options options;
-  memset(&options, 0x5A, sizeof options);
-  sdpa_options before = options;
-  assert_int_equal(sdpa_options_init(&options, (size_t)UINT32_MAX + 1 + sizeof options),
-                   SDPA_ERROR_STRUCT_SIZE);
-  assert_memory_equal(&options, &before, sizeof options);
-#else
-  skip();
-#endif
-}
-
-/* sdpa_plan_info is written: its size bounds what the library may write. A tail that it does not
- * know is left as it is, whatever it holds. */
-static void test_plan_info(void **state) {
-  (void)state;
-  sdpa_options options = f.options;
-  sdpa_plan *plan;
-  options.engine = SDPA_ENGINE_TILED; /* which every build has */
-  assert_int_equal(sdpa_plan_create(&f.call.problem, &options, &plan), SDPA_OK);
-  unsigned char filling[INFO_0_1 + TAIL];
-  memset(filling, 0x5A, sizeof filling);
-  for (uint32_t size = 0; size <= INFO_0_1 + TAIL; size++) {
-    struct guard_block guard = copy_of(filling, size, size);
-    const unsigned char *block = guard.data;
-    const size_t bytes = size < sizeof size ? sizeof size : size;
-    sdpa_status status = sdpa_plan_query(plan, (void *)guard.data);
-    uint32_t stored;
-    memcpy(&stored, block, sizeof stored);
-    assert_int_equal(stored, size);
-    if (size < INFO_0_1) {
-      assert_int_equal(status, SDPA_ERROR_STRUCT_SIZE);
-      for (size_t i = sizeof size; i < bytes; i++) assert_int_equal(block[i], 0x5A);
-    } else {
-      assert_int_equal(status, SDPA_OK);
-      uint32_t engine;
-      memcpy(&engine, block + offsetof(sdpa_plan_info, engine), sizeof engine);
-      assert_int_equal(engine, SDPA_ENGINE_TILED);
-      for (size_t i = INFO_0_1; i < bytes; i++) assert_int_equal(block[i], 0x5A);
-    }
-    assert_slack(&guard, bytes);
-    guard_free(&guard);
-  }
-  sdpa_plan_destroy(plan);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_baselines),
-      cmocka_unit_test(test_problem),
-      cmocka_unit_test(test_options),
-      cmocka_unit_test(test_args),
-      cmocka_unit_test(test_grads),
-      cmocka_unit_test(test_missing_fields),
-      cmocka_unit_test(test_problem_helpers),
-      cmocka_unit_test(test_init),
-      cmocka_unit_test(test_init_beyond_field),
-      cmocka_unit_test(test_plan_info),
+      cmocka_unit_test(test_baselines), cmocka_unit_test(test_problem),
+      cmocka_unit_test(test_options),   cmocka_unit_test(test_args),
+      cmocka_unit_test(test_grads),     cmocka_unit_test(test_missing_fields),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

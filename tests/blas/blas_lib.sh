@@ -26,15 +26,16 @@ run_subset() {
 }
 
 run_numbers() {
-  for name in random_problems random_gradients nonfinite nonfinite_gradients excluded_positions equal_problems; do
+  for name in random_problems random_gradients nonfinite nonfinite_gradients excluded_positions \
+    equal_problems; do
     run_one "$1/property/test_$name"
   done
   cases=$SDPA_SHARED_DIR/conformance/onnx-attention
   test ! -f "$cases/cases.txt" || run_one "$1/sdpa-conformance" --engine blas "$cases"
 }
 
-# Threads and forks. What has products of its own, beside the library's, is not run on a BLAS that bears
-# one caller at a time.
+# Threads and forks. What has products of its own, beside the library's, is not run on a BLAS that
+# bears one caller at a time.
 run_callers() {
   run_one "$1/threads/test_blas_callers"
   run_one "$1/threads/test_application"
@@ -42,5 +43,6 @@ run_callers() {
   for id in C1 C2 C3; do run_one "$1/reports/test_reports" "test_${id}_*"; done
 }
 subset_targets="sdpa_test_random_problems sdpa_test_random_gradients sdpa_test_nonfinite
-  sdpa_test_nonfinite_gradients sdpa_test_excluded_positions sdpa_test_equal_problems sdpa_test_blas_callers
-  sdpa_test_application sdpa_test_beside_blas sdpa_test_reports sdpa_conformance sdpa_which_blas"
+  sdpa_test_nonfinite_gradients sdpa_test_excluded_positions sdpa_test_equal_problems
+  sdpa_test_blas_callers sdpa_test_application sdpa_test_beside_blas sdpa_test_reports
+  sdpa_conformance sdpa_which_blas"

@@ -1,5 +1,5 @@
-# check_vendor.sh VENDOR NAME: library and tests built for another CBLAS, which is lib<NAME>.so in a folder of
-# that name or, for BLIS, in one for each way that it was built.
+# check_vendor.sh VENDOR NAME: library and tests built for another CBLAS, which is lib<NAME>.so in a
+# folder of that name or, for BLIS, in one for each way that it was built.
 . "$(dirname "$0")/blas_lib.sh"
 build=$SDPA_WORK/build
 tests=$build/tests
@@ -23,8 +23,8 @@ for way in openmp pthread; do
     LD_LIBRARY_PATH=$blas_folders/blis-$way BLIS_NUM_THREADS=2
     export LD_LIBRARY_PATH BLIS_NUM_THREADS
     is_loaded "$tests" "$LD_LIBRARY_PATH"
-    # BLIS's threads spin at its barriers, which takes its time where CPUs are few; on OpenMP they hang
-    # after a fork.
+    # BLIS's threads spin at its barriers, which takes its time where CPUs are few;
+    # on OpenMP they hang after a fork.
     SDPA_PROPERTY_COUNT=15 run timeout 300 "$tests/property/test_random_problems"
     BLIS_NUM_THREADS=1
     run_callers "$tests"

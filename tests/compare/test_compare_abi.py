@@ -177,7 +177,7 @@ def longer(kind):
 
 class Structs(unittest.TestCase):
     def test_sizes_of_0_1(self):
-        # As tests/api/test_struct_sizes.c has them, up to the first field that is newer.
+        # As tests/api/struct_copy.h has them, up to the first field that is newer.
         self.assertEqual(ctypes.sizeof(sdpa_abi.Options), 64)
         self.assertEqual(ctypes.sizeof(PlanInfo), 40)
         self.assertEqual(sdpa_abi.Problem.dropout.offset, 424)

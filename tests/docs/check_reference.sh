@@ -1,4 +1,5 @@
-# check_reference.sh DOXYGEN DOXYFILE: the HTML reference is made without a warning, and holds what it should.
+# check_reference.sh DOXYGEN DOXYFILE: the HTML reference is made without a warning,
+# and holds what it should.
 . "$(dirname "$0")/../install/install_lib.sh"
 html=$SDPA_WORK/html
 {
@@ -21,7 +22,8 @@ for page in "$SDPA_SOURCE"/docs/*.md; do
 done
 
 # Links and pictures lead to files that are there.
-grep -ohE '(href|src|data)="[^"#:]+["#]' "$html"/*.html | sed 's/.*="//; s/["#]$//' | sort -u >"$SDPA_WORK/links"
+grep -ohE '(href|src|data)="[^"#:]+["#]' "$html"/*.html | sed 's/.*="//; s/["#]$//' |
+  sort -u >"$SDPA_WORK/links"
 test "$(wc -l <"$SDPA_WORK/links")" -gt 50 || fail "the links were not read"
 grep -q '\.svg$' "$SDPA_WORK/links" || fail "there are no pictures"
 while IFS= read -r link; do

@@ -1,5 +1,5 @@
-# check_refusals.sh PYTHON: a header or a list of names that the manual pages cannot be made from is an error
-# that says why; nothing is left out in silence.
+# check_refusals.sh PYTHON: a header or a list of names that the manual pages cannot be made from is
+# an error that says why; nothing is left out in silence.
 . "$(dirname "$0")/../install/install_lib.sh"
 python=$1
 header=$SDPA_SOURCE/include/sdpa/sdpa.h
@@ -19,10 +19,13 @@ refuses() {
 }
 
 run make_pages "$header" "$names"
-refuses "sdpa_plan_describes has no page" 's/sdpa_plan_describe() and/sdpa_plan_describes() and/' "$header"
-refuses "a declaration of no known form" 's/^typedef int32_t sdpa_status;/union sdpa_status;/' "$header"
+refuses "sdpa_plan_describes has no page" \
+  's/sdpa_plan_describe() and/sdpa_plan_describes() and/' "$header"
+refuses "a declaration of no known form" \
+  's/^typedef int32_t sdpa_status;/union sdpa_status;/' "$header"
 refuses "neither a term with its text" 's/^ \*   causal  *j/ *   causal j/' "$header"
-refuses "71 columns verbatim" 's/^ \*     s = s + bias.*/& and much more than there is room for in a line/' "$header"
+refuses "71 columns verbatim" \
+  's/^ \*     s = s + bias.*/& and much more than there is room for in a line/' "$header"
 refuses "a comment about nothing" 's/^\/\* ---- EXPLANATIONS/\/* Nothing. *\/\n\n&/' "$header"
 refuses "names.txt must have one of ['sdpa_merge']" '/^sdpa_merge /d' "$names"
 refuses "names.txt has {'sdpa_melt'}" 's/^sdpa_merge .*/&\nsdpa_melt  melt/' "$names"

@@ -15,9 +15,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sanitizers.h"
+#include "seconds.h"
+
 /* The C library lets a program define these (glibc manual, Replacing malloc) and keeps its own
  * under the names below. A sanitizer has taken that place already. */
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__GLIBC__) && !SANITIZED
 #define CAN_FAIL 1
 
 static _Atomic int armed;

@@ -17,6 +17,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sanitizers.h"
+
 enum { STACK = 128 * 1024, SHARE = 32 * 1024, PAINT = 0x5C, MOST_WORKERS = 8, THREADS = 3 };
 
 static const uint32_t isas[] = {SDPA_ISA_GENERIC, SDPA_ISA_AVX2, SDPA_ISA_AVX512, SDPA_ISA_AUTO};
@@ -122,7 +124,7 @@ static int is_offered(uint32_t isa) {
 
 /* Sanitizers, and compilers that do not optimise, make other frames: those must only fit. */
 static int is_measured(void) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+#if SANITIZED || !defined(__OPTIMIZE__)
   return 0;
 #else
   return 1;
@@ -156,9 +158,7 @@ static size_t most_of_engine(uint32_t engine, uint32_t isa) {
 
 /* ThreadSanitizer keeps more than 128 KiB of thread-local data for each thread. */
 static void skip_if_threads_need_more(void) {
-#if defined(__SANITIZE_THREAD__)
-  skip();
-#endif
+  if (THREAD_SANITIZER) skip();
 }
 
 static size_t idle_bytes;

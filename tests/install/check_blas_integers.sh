@@ -1,13 +1,14 @@
-# check_blas_integers.sh CASE: a BLAS of 64-bit integers (ILP64) is refused at configure time, by each of
-# the signs that it may give. The BLAS here is made for the purpose and gives no more than one.
+# check_blas_integers.sh CASE: a BLAS of 64-bit integers (ILP64) is refused at configure time, by
+# each of the signs that it may give. The BLAS here is made for the purpose
+# and gives no more than one.
 . "$(dirname "$0")/install_lib.sh"
 needs_blas
 build=$SDPA_WORK/build
 fake=$SDPA_WORK/fake
 mkdir -p "$fake"
 
-# make_fake HEADER_INTEGER LIBRARY_INTEGER [SUFFIX [TEXT]]: a CBLAS that declares one type of integer and
-# reads another.
+# make_fake HEADER_INTEGER LIBRARY_INTEGER [SUFFIX [TEXT]]: a CBLAS that declares one type of
+# integer and reads another.
 make_fake() {
   cat >"$fake/cblas.h" <<END
 void cblas_sgemm(void);
@@ -37,7 +38,8 @@ configure() {
     -DSDPA_CBLAS_INCLUDE_DIR="$fake" "$@"
 }
 
-# refused_as TEXT: by that sign, with what to do; and the same folder then takes one that counts in int.
+# refused_as TEXT: by that sign, with what to do;
+# and the same folder then takes one that counts in int.
 refused_as() {
   refused "(ILP64): $1" configure
   says "SDPA_WITH_BLAS=OFF"
@@ -48,7 +50,10 @@ refused_as() {
 case $1 in
 header) make_fake 'long long' int && refused_as "so says $fake/cblas.h" ;;
 suffix) make_fake int int 64_ && refused_as "$fake/libblas.so offers cblas_sgemm64_" ;;
-text) make_fake int int '' 'OpenBLAS 0.3.99 USE64BITINT DYNAMIC_ARCH' && refused_as "so says $fake/libblas.so" ;;
+text)
+  make_fake int int '' 'OpenBLAS 0.3.99 USE64BITINT DYNAMIC_ARCH'
+  refused_as "so says $fake/libblas.so"
+  ;;
 run) make_fake int 'long long' && refused_as "scopy_ of $fake/libblas.so reads them so" ;;
 asked)
   make_fake int int

@@ -5,7 +5,9 @@ needs_blas
 build=$SDPA_WORK/build
 fake=$SDPA_WORK/fake
 case $1 in
-header_in_subfolder | vendor | fake) test "$SDPA_BLAS_VENDOR" = OpenBLAS || skip "this build's BLAS is not OpenBLAS" ;;
+header_in_subfolder | vendor | fake)
+  test "$SDPA_BLAS_VENDOR" = OpenBLAS || skip "this build's BLAS is not OpenBLAS"
+  ;;
 esac
 
 # A BLAS with the Fortran interface alone, under the name given.
@@ -20,17 +22,20 @@ header_in_subfolder)
   # cblas.h only in include/openblas of a private prefix.
   mkdir -p "$SDPA_WORK/own/include/openblas" "$SDPA_WORK/own/lib"
   for header in cblas.h openblas_config.h; do
-    test ! -f "$SDPA_CBLAS_INCLUDE/$header" || cp -L "$SDPA_CBLAS_INCLUDE/$header" "$SDPA_WORK/own/include/openblas/"
+    test ! -f "$SDPA_CBLAS_INCLUDE/$header" ||
+      cp -L "$SDPA_CBLAS_INCLUDE/$header" "$SDPA_WORK/own/include/openblas/"
   done
   ln -s "$SDPA_BLAS_LIBRARY" "$SDPA_WORK/own/lib/libopenblas.so"
-  run configure_library "$SDPA_SOURCE" "$build" -DCMAKE_PREFIX_PATH="$SDPA_WORK/own" -DSDPA_BUILD_STATIC=OFF
+  run configure_library "$SDPA_SOURCE" "$build" -DCMAKE_PREFIX_PATH="$SDPA_WORK/own" \
+    -DSDPA_BUILD_STATIC=OFF
   grep -qxF "SDPA_CBLAS_INCLUDE_DIR:PATH=$SDPA_WORK/own/include/openblas" "$build/CMakeCache.txt" ||
     fail "$(grep SDPA_CBLAS_INCLUDE_DIR "$build/CMakeCache.txt")"
   says "Found BLAS: $SDPA_WORK/own/lib/libopenblas.so"
   run "$SDPA_CMAKE" --build "$build"
   ;;
 fake)
-  # The first BLAS on the path has no C interface: refused at configure, by the name of what it lacks.
+  # The first BLAS on the path has no C interface: refused at configure,
+  # by the name of what it lacks.
   for name in blas openblas; do
     make_fake $name
     vendor=OpenBLAS
@@ -49,7 +54,8 @@ fake)
 vendor)
   # The vendor asked for, though another BLAS comes first.
   make_fake blas
-  run configure_library "$SDPA_SOURCE" "$build" -DBLA_VENDOR=OpenBLAS -DCMAKE_LIBRARY_PATH="$fake" -DSDPA_BUILD_STATIC=OFF
+  run configure_library "$SDPA_SOURCE" "$build" -DBLA_VENDOR=OpenBLAS \
+    -DCMAKE_LIBRARY_PATH="$fake" -DSDPA_BUILD_STATIC=OFF
   run "$SDPA_CMAKE" --build "$build"
   run ldd "$build/src/libsdpa.so"
   says "libopenblas"

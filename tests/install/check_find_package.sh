@@ -3,7 +3,8 @@
 build=$SDPA_WORK/build
 
 shared_is_linked() {
-  needed "$build/consumer" | grep -qx 'libsdpa\.so\.0' || fail "the program does not need libsdpa.so.0"
+  needed "$build/consumer" | grep -qx 'libsdpa\.so\.0' ||
+    fail "the program does not need libsdpa.so.0"
   if needed "$build/consumer" | grep -q blas; then fail "the program itself needs a BLAS"; fi
 }
 
@@ -34,7 +35,8 @@ static_beside_ilp64)
   # The consumer's wish for a BLAS of 64-bit integers is about another than this library's.
   needs_blas
   needs_kind static
-  run configure_consumer "$build" "-DREQUEST=CONFIG;REQUIRED;COMPONENTS;static" -DLINK=sdpa::static -DBLA_SIZEOF_INTEGER=8
+  run configure_consumer "$build" "-DREQUEST=CONFIG;REQUIRED;COMPONENTS;static" \
+    -DLINK=sdpa::static -DBLA_SIZEOF_INTEGER=8
   build_and_run "$build"
   if needed "$build/consumer" | grep -q 'blas64'; then fail "$(needed "$build/consumer")"; fi
   ;;
@@ -45,7 +47,8 @@ static_without_blas)
   for hide in "-DCMAKE_DISABLE_FIND_PACKAGE_BLAS=ON" \
     "-DCMAKE_FIND_ROOT_PATH=$SDPA_WORK -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY"; do
     # shellcheck disable=SC2086 # two options in the second case
-    run configure_consumer "$build" "-DREQUEST=CONFIG;QUIET;COMPONENTS;static" -DLINK=sdpa::static $hide
+    run configure_consumer "$build" "-DREQUEST=CONFIG;QUIET;COMPONENTS;static" \
+      -DLINK=sdpa::static $hide
     says "sdpa_FOUND is false: component static needs the BLAS it was built for"
     never_says "CMake Warning"
     never_says "CMake Error"
@@ -54,7 +57,8 @@ static_without_blas)
     rm -rf "$build"
     # shellcheck disable=SC2086
     refused "component static needs the BLAS it was built for" \
-      configure_consumer "$build" "-DREQUEST=CONFIG;REQUIRED;COMPONENTS;static" -DLINK=sdpa::static $hide
+      configure_consumer "$build" "-DREQUEST=CONFIG;REQUIRED;COMPONENTS;static" \
+      -DLINK=sdpa::static $hide
     rm -rf "$build"
   done
   ;;
@@ -79,8 +83,10 @@ without_blas)
   # Who links the shared library needs no BLAS to build, neither asked for by name nor by default.
   needs_blas
   needs_kind shared
-  for request in "REQUIRED" "REQUIRED;COMPONENTS;shared" "REQUIRED;COMPONENTS;shared;OPTIONAL_COMPONENTS;static"; do
-    run configure_consumer "$build" "-DREQUEST=$request" -DLINK=sdpa::sdpa -DCMAKE_DISABLE_FIND_PACKAGE_BLAS=ON
+  for request in "REQUIRED" "REQUIRED;COMPONENTS;shared" \
+    "REQUIRED;COMPONENTS;shared;OPTIONAL_COMPONENTS;static"; do
+    run configure_consumer "$build" "-DREQUEST=$request" -DLINK=sdpa::sdpa \
+      -DCMAKE_DISABLE_FIND_PACKAGE_BLAS=ON
     never_says "target sdpa::static"
     build_and_run "$build"
     shared_is_linked

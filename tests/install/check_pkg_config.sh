@@ -60,11 +60,13 @@ static)
 fully_static)
   needs_kind static
   test -z "$SDPA_FLAGS" || skip "sanitizers do not link statically"
-  printf 'void cblas_sgemm(void);\nint main(void) { cblas_sgemm(); return 0; }\n' >"$SDPA_WORK/blas.c"
+  printf 'void cblas_sgemm(void);\nint main(void) { cblas_sgemm(); return 0; }\n' \
+    >"$SDPA_WORK/blas.c"
   test "$SDPA_WITH_BLAS" = ON || printf 'int main(void) { return 0; }\n' >"$SDPA_WORK/blas.c"
   # shellcheck disable=SC2046
-  "$SDPA_CC" -static "$SDPA_WORK/blas.c" -o "$SDPA_WORK/blas" $(names --static --libs | sed 's/-lsdpa//') \
-    >"$log" 2>&1 || skip "the BLAS or the C library does not link statically here"
+  "$SDPA_CC" -static "$SDPA_WORK/blas.c" -o "$SDPA_WORK/blas" \
+    $(names --static --libs | sed 's/-lsdpa//') >"$log" 2>&1 ||
+    skip "the BLAS or the C library does not link statically here"
   # shellcheck disable=SC2046
   compile -static $("$pc" --static --cflags --libs sdpa)
   run_consumer
@@ -73,10 +75,12 @@ fully_static)
 define_prefix)
   # A prefix that the user moves by hand.
   "$pc" --define-prefix --variable=includedir sdpa >"$log"
-  test "$(cd "$(cat "$log")" && pwd -P)" = "$(cd "$SDPA_STAGE/include" && pwd -P)" || fail "includedir is $(cat "$log")"
+  test "$(cd "$(cat "$log")" && pwd -P)" = "$(cd "$SDPA_STAGE/include" && pwd -P)" ||
+    fail "includedir is $(cat "$log")"
   ;;
 versions)
-  test "$("$pc" --modversion sdpa)" = "$SDPA_VERSION" || fail "--modversion says $("$pc" --modversion sdpa)"
+  test "$("$pc" --modversion sdpa)" = "$SDPA_VERSION" ||
+    fail "--modversion says $("$pc" --modversion sdpa)"
   run "$pc" --atleast-version="$SDPA_VERSION" sdpa
   ;;
 plain_cc)
@@ -88,7 +92,8 @@ plain_cc_static)
   needs_kind static
   # As docs/installing.md says it, for the BLAS of this build.
   # shellcheck disable=SC2046
-  compile "-I$SDPA_STAGE/include" "$libdir/libsdpa.a" $(sed -n 's/^Libs.*-lsdpa//p; s/^Libs.private://p' "$pcdir/sdpa.pc")
+  compile "-I$SDPA_STAGE/include" "$libdir/libsdpa.a" \
+    $(sed -n 's/^Libs.*-lsdpa//p; s/^Libs.private://p' "$pcdir/sdpa.pc")
   run_consumer
   ;;
 *) fail "unknown case $1" ;;

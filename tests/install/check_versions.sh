@@ -28,14 +28,17 @@ done
 
 # The program compares the header's macros with sdpa_version() and prints sdpa_version_string().
 build_and_run "$SDPA_WORK/good1"
-header=$(sed -n 's/^#define SDPA_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' "$SDPA_STAGE/include/sdpa/sdpa.h" | paste -sd.)
+header=$(sed -n 's/^#define SDPA_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' \
+  "$SDPA_STAGE/include/sdpa/sdpa.h" | paste -sd.)
 test "$header" = "$SDPA_VERSION" || fail "the header says $header"
 pc=$(sed -n 's/^Version: //p' "$(find "$SDPA_STAGE" -name sdpa.pc)")
 test "$pc" = "$SDPA_VERSION" || fail "sdpa.pc says $pc"
 case $SDPA_KINDS in
 *shared*)
   library=$(find "$SDPA_STAGE" -name 'libsdpa.so.*.*')
-  test "$(basename "$library")" = "libsdpa.so.$SDPA_VERSION" || fail "the library's file is $library"
-  readelf -d "$library" | grep -qF "soname: [libsdpa.so.$major]" || fail "the SONAME is not libsdpa.so.$major"
+  test "$(basename "$library")" = "libsdpa.so.$SDPA_VERSION" ||
+    fail "the library's file is $library"
+  readelf -d "$library" | grep -qF "soname: [libsdpa.so.$major]" ||
+    fail "the SONAME is not libsdpa.so.$major"
   ;;
 esac

@@ -7,7 +7,8 @@
 #   SDPA_WITH_BLAS                               of this build, ON or OFF
 #   SDPA_WORK                                    a folder for this test alone
 set -eu
-unset CMAKE_PREFIX_PATH PKG_CONFIG_PATH PKG_CONFIG_LIBDIR DESTDIR LD_LIBRARY_PATH CFLAGS CXXFLAGS LDFLAGS 2>/dev/null || :
+unset CMAKE_PREFIX_PATH PKG_CONFIG_PATH PKG_CONFIG_LIBDIR DESTDIR LD_LIBRARY_PATH \
+  CFLAGS CXXFLAGS LDFLAGS 2>/dev/null || :
 # CMake and pkg-config speak to the test in English.
 LC_ALL=C
 export LC_ALL
@@ -35,7 +36,8 @@ run() {
   }
 }
 
-# says TEXT: the last command's output holds TEXT. CMake breaks lines anywhere, so white space is squeezed.
+# says TEXT: the last command's output holds TEXT. CMake breaks lines anywhere,
+# so white space is squeezed.
 says() {
   tr -s ' \n' '  ' <"$log" | grep -qF -- "$1" || {
     cat "$log" >&2
@@ -77,7 +79,8 @@ configure_consumer() {
   consumer_build=$1
   shift
   "$SDPA_CMAKE" -S "$SDPA_SOURCE/tests/install/consumer" -B "$consumer_build" -G "$SDPA_GENERATOR" \
-    --no-warn-unused-cli -DCMAKE_C_COMPILER="$SDPA_CC" ${SDPA_CXX:+-DCMAKE_CXX_COMPILER="$SDPA_CXX"} \
+    --no-warn-unused-cli -DCMAKE_C_COMPILER="$SDPA_CC" \
+    ${SDPA_CXX:+-DCMAKE_CXX_COMPILER="$SDPA_CXX"} \
     -DCMAKE_C_FLAGS="$SDPA_FLAGS" -DCMAKE_CXX_FLAGS="$SDPA_FLAGS" \
     -DCMAKE_PREFIX_PATH="${prefix:-$SDPA_STAGE}" "$@"
 }
@@ -100,14 +103,15 @@ needed() {
   readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'
 }
 
-# configure_library SOURCE BUILD_DIR [-D...]: the library alone, released, without this build's sanitizers.
+# configure_library SOURCE BUILD_DIR [-D...]: the library alone, released,
+# without this build's sanitizers.
 configure_library() {
   library_source=$1
   library_build=$2
   shift 2
-  "$SDPA_CMAKE" -S "$library_source" -B "$library_build" -G "$SDPA_GENERATOR" -DCMAKE_C_COMPILER="$SDPA_CC" \
-    -DCMAKE_BUILD_TYPE=Release -DSDPA_WITH_BLAS="$SDPA_WITH_BLAS" -DSDPA_BUILD_TESTS=OFF -DSDPA_BUILD_BENCH=OFF -DSDPA_BUILD_DOCS=OFF \
-    -DSDPA_BUILD_MAN=OFF "$@"
+  "$SDPA_CMAKE" -S "$library_source" -B "$library_build" -G "$SDPA_GENERATOR" \
+    -DCMAKE_C_COMPILER="$SDPA_CC" -DCMAKE_BUILD_TYPE=Release -DSDPA_WITH_BLAS="$SDPA_WITH_BLAS" \
+    -DSDPA_BUILD_TESTS=OFF -DSDPA_BUILD_BENCH=OFF -DSDPA_BUILD_DOCS=OFF -DSDPA_BUILD_MAN=OFF "$@"
 }
 
 # copy_source FOLDER: what the library is built from, without tests and documents.

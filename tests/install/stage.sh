@@ -1,5 +1,5 @@
-# Installs this build, then moves the tree: every consumer test uses a prefix that was never configured.
-# SDPA_WORK is the folder that holds the stage.
+# Installs this build, then moves the tree: every consumer test uses a prefix that was never
+# configured. SDPA_WORK is the folder that holds the stage.
 . "$(dirname "$0")/install_lib.sh"
 run "$SDPA_CMAKE" --install "$SDPA_BUILD" --config "$SDPA_CONFIG" --prefix "$SDPA_WORK/first"
 says "$SDPA_WORK/first"

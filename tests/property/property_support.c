@@ -109,6 +109,32 @@ void property_run(const struct problem_data *data, const struct problem_spec *sp
   property_run_with(data, spec, &options, way.name);
 }
 
+static sdpa_plan *plan_of(const struct problem_spec *spec, const sdpa_options *options) {
+  sdpa_plan *plan;
+  const sdpa_status status = spec->backward
+                                 ? sdpa_plan_create_backward(&spec->problem, options, &plan)
+                                 : sdpa_plan_create(&spec->problem, options, &plan);
+  assert_int_equal(status, SDPA_OK);
+  return plan;
+}
+
+sdpa_plan_info property_plan_info(const struct problem_spec *spec, const sdpa_options *options) {
+  sdpa_plan_info info = {.size = sizeof info};
+  sdpa_plan *plan = plan_of(spec, options);
+  assert_int_equal(sdpa_plan_query(plan, &info), SDPA_OK);
+  sdpa_plan_destroy(plan);
+  return info;
+}
+
+int property_plan_says(const struct problem_spec *spec, const sdpa_options *options,
+                       const char *words) {
+  char text[512];
+  sdpa_plan *plan = plan_of(spec, options);
+  assert_true(sdpa_plan_describe(plan, text, sizeof text) < sizeof text);
+  sdpa_plan_destroy(plan);
+  return strstr(text, words) != NULL;
+}
+
 uint32_t property_precision(struct property_way way) {
   const int unit = way.engine == SDPA_ENGINE_TILED && way.isa == SDPA_ISA_AMX;
   return unit ? way.precision : SDPA_PRECISION_FMA;

@@ -63,6 +63,12 @@ void property_options(sdpa_options *options, struct property_way way);
 void property_run_with(const struct problem_data *data, const struct problem_spec *spec,
                        const sdpa_options *options, const char *name);
 
+/* What a plan for these options, backward where the gradients are asked for, says of itself; and
+ * whether its description has `words`. */
+sdpa_plan_info property_plan_info(const struct problem_spec *spec, const sdpa_options *options);
+int property_plan_says(const struct problem_spec *spec, const sdpa_options *options,
+                       const char *words);
+
 /* The problem of one head of one batch entry, on the same memory; not to be freed. */
 void property_narrow(const struct problem_data *data, int64_t b, int64_t h,
                      struct problem_data *one);

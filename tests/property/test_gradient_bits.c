@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "live_elements.h"
 #include "random_problem.h"
@@ -71,15 +70,6 @@ static void large_problem(int64_t i, struct problem_spec *spec) {
   if (!getenv("SDPA_PROPERTY_PROBLEM")) random_problem_backward(spec->seed, &large, spec);
 }
 
-static int64_t threads_of(const struct problem_spec *spec, const sdpa_options *options) {
-  sdpa_plan_info info = {.size = sizeof info};
-  sdpa_plan *plan;
-  assert_int_equal(sdpa_plan_create_backward(&spec->problem, options, &plan), SDPA_OK);
-  assert_int_equal(sdpa_plan_query(plan, &info), SDPA_OK);
-  sdpa_plan_destroy(plan);
-  return info.threads;
-}
-
 /* Every number of threads, and last to first, on engine tiled. */
 static void test_threads(void **state) {
   (void)state;
@@ -104,7 +94,7 @@ static void test_threads(void **state) {
         property_options(&options, ways[k]);
         options.threads = threads[t];
         if (t == COUNTS - 1) options.parallel_for = backwards, options.parallel_ctx = &loops;
-        if (t == 1) threaded += threads_of(&spec, &options) > 1;
+        if (t == 1) threaded += property_plan_info(&spec, &options).threads > 1;
         unsigned char *bits = bits_with(&data, &spec, &options, ways[k].name);
         if (first)
           property_same_bits(&data, &spec, ways[k].name, first, bits,
@@ -126,16 +116,6 @@ static void test_threads(void **state) {
   assert_true(loops > runs * 2 / 3);
 }
 
-/* Whether the plan runs groups of keys at a time. */
-static int groups_at_a_time(const struct problem_spec *spec, const sdpa_options *options) {
-  char text[512];
-  sdpa_plan *plan;
-  assert_int_equal(sdpa_plan_create_backward(&spec->problem, options, &plan), SDPA_OK);
-  assert_true(sdpa_plan_describe(plan, text, sizeof text) < sizeof text);
-  sdpa_plan_destroy(plan);
-  return strstr(text, "groups at a time") != NULL;
-}
-
 /* One way, on one thread and on four: the same bits, and those are right. */
 static void check_groups(const struct problem_spec *spec, struct property_way way) {
   struct problem_data data;
@@ -148,10 +128,10 @@ static void check_groups(const struct problem_spec *spec, struct property_way wa
     property_fail(spec, "", "no memory for the reference");
   property_options(&options, way);
   options.threads = 1;
-  assert_false(groups_at_a_time(spec, &options));
+  assert_false(property_plan_says(spec, &options, "groups at a time"));
   unsigned char *alone = bits_with(&data, spec, &options, way.name);
   options.threads = 4;
-  assert_true(groups_at_a_time(spec, &options));
+  assert_true(property_plan_says(spec, &options, "groups at a time"));
   unsigned char *together = bits_with(&data, spec, &options, way.name);
   property_same_bits(&data, spec, way.name, alone, together, "groups of keys at a time");
   gradient_compare(&reference, &data.problem, &data.grads, 0, &result);

@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "live_elements.h"
 #include "narrow_float.h"
@@ -55,11 +54,7 @@ static unsigned char *bits_with(struct problem_data *data, const struct problem_
 
 static void count_plan(const struct problem_spec *spec, const sdpa_options *options,
                        struct tally *tally) {
-  sdpa_plan_info info = {.size = sizeof info};
-  sdpa_plan *plan;
-  assert_int_equal(sdpa_plan_create(&spec->problem, options, &plan), SDPA_OK);
-  assert_int_equal(sdpa_plan_query(plan, &info), SDPA_OK);
-  sdpa_plan_destroy(plan);
+  const sdpa_plan_info info = property_plan_info(spec, options);
   const int narrow = is_narrow_float(problem_type(&spec->problem, PROBLEM_KEY)) ||
                      is_narrow_float(problem_type(&spec->problem, PROBLEM_VALUE));
   tally->threaded += info.threads > 1;
@@ -197,16 +192,6 @@ static void test_other_data(void **state) {
   assert_true(planted >= 100 * problems);
 }
 
-/* Whether the plan runs parts of the keys at a time. */
-static int parts_at_a_time(const struct problem_spec *spec, const sdpa_options *options) {
-  char text[512];
-  sdpa_plan *plan;
-  assert_int_equal(sdpa_plan_create(&spec->problem, options, &plan), SDPA_OK);
-  assert_true(sdpa_plan_describe(plan, text, sizeof text) < sizeof text);
-  sdpa_plan_destroy(plan);
-  return strstr(text, "parts at a time") != NULL;
-}
-
 /* One way, on one thread and on four: the same bits, and those are right. */
 static void check_parts(const struct problem_spec *spec, struct property_way way) {
   struct problem_data data;
@@ -220,10 +205,10 @@ static void check_parts(const struct problem_spec *spec, struct property_way way
     property_fail(spec, "", "no memory for the reference");
   property_options(&options, way);
   options.threads = 1;
-  assert_false(parts_at_a_time(spec, &options));
+  assert_false(property_plan_says(spec, &options, "parts at a time"));
   alone = bits_with(&data, spec, &way, &options);
   options.threads = 4;
-  assert_true(parts_at_a_time(spec, &options));
+  assert_true(property_plan_says(spec, &options, "parts at a time"));
   together = bits_with(&data, spec, &way, &options);
   property_same_bits(&data, spec, way.name, alone, together, "parts of the keys at a time");
   property_compare(&reference, &data, spec, way, 0, &result);

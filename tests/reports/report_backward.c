@@ -13,12 +13,7 @@
 #include <string.h>
 
 #include "report_list.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
+#include "sanitizers.h"
 
 enum { WRITTEN = 4 };
 static const enum problem_tensor written[WRITTEN] = {PROBLEM_GRAD_QUERY, PROBLEM_GRAD_KEY,

@@ -12,12 +12,7 @@
 #include <string.h>
 
 #include "report_list.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
+#include "sanitizers.h"
 
 /* ---- B1 ---- */
 

@@ -20,6 +20,8 @@
 #include "problem_data.h"
 #include "problem_shape.h"
 #include "report_list.h"
+#include "sanitizers.h"
+#include "seconds.h"
 
 /* A problem of `heads` heads with data of its own. */
 struct job {
@@ -137,9 +139,7 @@ static void check_callers(uint32_t engine) {
 void test_C1_calls_from_many_threads(void **state) {
   (void)state;
   for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++) {
-#if defined(__SANITIZE_THREAD__)
-    if (engine == SDPA_ENGINE_BLAS) continue;
-#endif
+    if (THREAD_SANITIZER && engine == SDPA_ENGINE_BLAS) continue;
     if (is_offered(engine)) check_callers(engine);
   }
 }
@@ -217,10 +217,10 @@ static void check_fork(uint32_t type, uint32_t engine) {
  * forever once the size was large enough to use threads. */
 void test_C2_calls_after_fork(void **state) {
   (void)state;
-#if defined(__SANITIZE_ADDRESS__)
-  print_message("skipped: AddressSanitizer's allocator has no fork handlers\n");
-  skip();
-#endif
+  if (ADDRESS_SANITIZER) {
+    print_message("skipped: AddressSanitizer's allocator has no fork handlers\n");
+    skip();
+  }
   char info[512];
   set_blas_threads(2);
   sdpa_build_info(info, sizeof info);
@@ -316,12 +316,6 @@ static void check_no_new_thread(struct job *job) {
   assert_true(sampler.most > 0 && sampler.most <= before + 1); /* the sampler itself */
 }
 
-static double seconds_on(clockid_t clock) {
-  struct timespec t;
-  assert_int_equal(clock_gettime(clock, &t), 0);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* On auto, without weights or scores, engine tiled runs where the library has SIMD kernels, and on
  * one thread nothing but the caller gets CPU time, the BLAS's threads neither. */
 static void check_stays_off_blas(struct job *job) {
@@ -336,10 +330,10 @@ static void check_stays_off_blas(struct job *job) {
   assert_int_equal(info.engine, SDPA_ENGINE_TILED);
   /* What ran before may still spin in wait of more work. */
   nanosleep(&(struct timespec){.tv_nsec = 300 * 1000 * 1000}, NULL);
-  double own = -seconds_on(CLOCK_THREAD_CPUTIME_ID), all = -seconds_on(CLOCK_PROCESS_CPUTIME_ID);
+  double own = -thread_seconds(), all = -process_seconds();
   for (int i = 0; i < 200; i++)
     assert_int_equal(sdpa_attention(&job->problem, &job->options, &job->args), SDPA_OK);
-  own += seconds_on(CLOCK_THREAD_CPUTIME_ID), all += seconds_on(CLOCK_PROCESS_CPUTIME_ID);
+  own += thread_seconds(), all += process_seconds();
   if (all - own > 0.1 * own)
     fail_msg("%.3g s of the caller's thread, %.3g s of others", own, all - own);
 }

@@ -3,43 +3,24 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * Least times of repeated attempts are compared, since other work makes none of them shorter. What
- * needs a quiet machine is measured by the lines of bench/shapes/reports-b.txt.
+ * needs a quiet machine is measured by the lines of bench/shapes/reports-b.txt. A thread's CPU time
+ * is not made longer by what else the machine does; what runs on several threads can only be
+ * measured by the time that passes.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "report_case.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "report_list.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
+#include "sanitizers.h"
+#include "seconds.h"
 
 /* Whether an emulator runs the program: set by the build. */
 #ifndef REPORT_EMULATED
 #define REPORT_EMULATED 0
 #endif
-
-static double seconds_of_clock(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* What the thread computed is not made longer by what else the machine does; what runs on several
- * threads can only be measured by the time that passes. */
-static double now(void) {
-  return seconds_of_clock(CLOCK_MONOTONIC);
-}
-static double computed(void) {
-  return seconds_of_clock(CLOCK_THREAD_CPUTIME_ID);
-}
 
 /* ---- B2 ---- */
 
@@ -71,10 +52,10 @@ static void decoding_init(struct decoding *d, int64_t heads, int64_t rows, int64
 }
 
 static double seconds_of_calls(const struct decoding *d, int calls) {
-  const double start = now();
+  const double start = seconds_now();
   for (int i = 0; i < calls; i++)
     assert_int_equal(sdpa_attention(&d->problem, NULL, &d->args), SDPA_OK);
-  return now() - start;
+  return seconds_now() - start;
 }
 
 /* pytorch/pytorch#92892: one query against cached keys took ten times as long as all the queries of
@@ -106,9 +87,9 @@ void test_B2_one_query(void **state) {
   least[0] = least[1] = INFINITY;
   for (int i = 0; i < MOST && (i < 5 || least[0] > 3 * least[1]); i++) {
     least[0] = fmin(least[0], seconds_of_calls(&large, 1));
-    const double start = now();
+    const double start = seconds_now();
     memcpy(copy, large.memory, large.cache_bytes);
-    least[1] = fmin(least[1], now() - start);
+    least[1] = fmin(least[1], seconds_now() - start);
     large.memory[i] = (float)copy[4 * i]; /* so that no copy is left out */
   }
   print_message("one query of 2,048 keys: %.3g of the time of a copy\n", least[0] / least[1]);
@@ -169,9 +150,9 @@ static void timed_call_init(struct timed_call *call, const struct report_case *c
 }
 
 static double seconds_of(const struct timed_call *call) {
-  const double start = computed();
+  const double start = thread_seconds();
   assert_int_equal(sdpa_attention(&call->problem, &call->options, &call->args), SDPA_OK);
-  return computed() - start;
+  return thread_seconds() - start;
 }
 
 /* The smallest times of calls in turns come within a factor of 1.5 of each other. A machine at work

@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "seconds.h"
+
 /* Calls go on for ROUNDS or, where the BLAS's threads fight for the CPUs, for SECONDS. */
 enum { CALLERS = 4, ROUNDS = 150, SECONDS = 4, CHILDREN = 12 };
 

@@ -23,6 +23,8 @@
 
 #include <sdpa/sdpa.h>
 
+#include "sanitizers.h"
+
 enum { HEADS = 4, LEN = 128, DIM = 32, ELEMENTS = HEADS * LEN * DIM, PATIENCE = 100000 };
 
 static const char library_path[] = SDPA_LIBRARY; /* set by the build */
@@ -193,9 +195,7 @@ static void turn(int i) {
 /* The C library keeps some stacks of ended threads, so a few turns come first. */
 static void test_nothing_left(void **state) {
   (void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  skip(); /* they map memory as they go */
-#endif
+  if (SANITIZED) skip(); /* it maps memory as it goes */
   for (int i = 0; i < WARM_TURNS; i++) turn(i);
   const struct holdings before = take_stock();
   for (int i = 0; i < TURNS; i++) turn(i);

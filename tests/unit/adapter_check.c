@@ -18,22 +18,9 @@ static void check_counts(const sdpa_options *options) {
   }
 }
 
-struct meeting {
-  int32_t expected;
-  _Atomic int32_t arrived, late;
-};
-static void meet(void *arg, int64_t item, int64_t slot) {
-  struct meeting *meeting = arg;
-  (void)item, (void)slot;
-  atomic_fetch_add(&meeting->arrived, 1);
-  if (!wait_for(&meeting->arrived, meeting->expected)) atomic_store(&meeting->late, 1);
-}
-
 static void check_meeting(const sdpa_options *options, int threads) {
   const struct sdpai_parallel parallel = {threads, options->parallel_for, options->parallel_ctx};
-  struct meeting meeting = {.expected = threads};
-  assert_int_equal(sdpai_parallel_run(&parallel, threads, meet, &meeting), 0);
-  assert_int_equal(atomic_load(&meeting.late), 0);
+  assert_true(items_meet(&parallel, threads));
 }
 
 enum { HEADS = 4, ROWS = 100, DIM = 16, VALUES = HEADS * ROWS * DIM };

@@ -14,6 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sanitizers.h"
+#include "seconds.h"
+
 void counts_init(struct counts *counts, int64_t items, int32_t slots) {
   memset(counts, 0, sizeof *counts);
   counts->items = items;
@@ -46,20 +49,6 @@ int counted_run(int32_t threads, int64_t items) {
          counts_are_right(&counts);
 }
 
-static double read_clock(clockid_t clock) {
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-double seconds_now(void) {
-  return read_clock(CLOCK_MONOTONIC);
-}
-
-double process_seconds(void) {
-  return read_clock(CLOCK_PROCESS_CPUTIME_ID);
-}
-
 void sleep_microseconds(long microseconds) {
   struct timespec time = {microseconds / 1000000, microseconds % 1000000 * 1000};
   nanosleep(&time, NULL);
@@ -72,6 +61,23 @@ int wait_for(_Atomic int32_t *value, int32_t wanted) {
     sleep_microseconds(100);
   }
   return 1;
+}
+
+struct meeting {
+  int32_t expected;
+  _Atomic int32_t arrived, late;
+};
+static void meet(void *arg, int64_t item, int64_t slot) {
+  struct meeting *meeting = arg;
+  (void)item, (void)slot;
+  atomic_fetch_add(&meeting->arrived, 1);
+  if (!wait_for(&meeting->arrived, meeting->expected)) atomic_store(&meeting->late, 1);
+}
+
+int items_meet(const struct sdpai_parallel *parallel, int32_t items) {
+  struct meeting meeting = {.expected = items};
+  return sdpai_parallel_run(parallel, items, meet, &meeting) == 0 &&
+         atomic_load(&meeting.late) == 0;
 }
 
 int count_threads(int *named_sdpa) {
@@ -104,20 +110,16 @@ int threads_become(int count) {
 }
 
 void skip_if_fork_with_threads_fails(void) {
-#if defined(__SANITIZE_THREAD__)
-  skip();
-#endif
+  if (THREAD_SANITIZER) skip();
 }
 
 void skip_if_fork_beside_running_threads_fails(void) {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  skip();
-#endif
+  if (SANITIZED) skip();
 }
 
 static int is_child;
 
-#if defined(__SANITIZE_ADDRESS__)
+#if ADDRESS_SANITIZER
 /* LeakSanitizer asks this at exit. It would wait for locks of threads that a child does not have. */
 __attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void) {

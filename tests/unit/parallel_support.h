@@ -39,12 +39,14 @@ int counts_are_right(const struct counts *counts);
 /* One counted run; returns whether it ended with 0 and right counts. */
 int counted_run(int32_t threads, int64_t items);
 
+/* One run of items each of which waits for all others; returns whether they met: as many threads
+ * took part, and the loop did not do everything serially. */
+int items_meet(const struct sdpai_parallel *parallel, int32_t items);
+
 /* Waits until *value is at least `wanted`; returns whether it came to that. */
 int wait_for(_Atomic int32_t *value, int32_t wanted);
 
 void sleep_microseconds(long microseconds);
-double seconds_now(void);
-double process_seconds(void); /* CPU time of all threads */
 
 /* Threads of this process now, and of those the ones named "sdpa". */
 int count_threads(int *named_sdpa);

@@ -137,26 +137,13 @@ static void test_increasing_order(void **state) {
   }
 }
 
-struct meeting {
-  int32_t expected;
-  _Atomic int32_t arrived, late;
-};
-static void meet(void *arg, int64_t item, int64_t slot) {
-  struct meeting *meeting = arg;
-  (void)item;
-  (void)slot;
-  atomic_fetch_add(&meeting->arrived, 1);
-  if (!wait_for(&meeting->arrived, meeting->expected)) atomic_store(&meeting->late, 1);
-}
-
 /* As many threads as are asked for do work at once, the calling one among them. */
 static void test_all_threads_take_part(void **state) {
   (void)state;
   static const int32_t threads[] = {2, 3, 8, 40};
   for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
-    struct meeting meeting = {.expected = threads[i]};
-    run(threads[i], threads[i], meet, &meeting);
-    assert_int_equal(atomic_load(&meeting.late), 0);
+    const struct sdpai_parallel parallel = {.threads = threads[i]};
+    assert_true(items_meet(&parallel, threads[i]));
   }
   int named;
   count_threads(&named);
@@ -188,9 +175,8 @@ static void test_no_thread_idles_beside_items(void **state) {
 
 static void test_1000_threads(void **state) {
   (void)state;
-  struct meeting meeting = {.expected = SDPAI_MAX_THREADS};
-  run(1000, SDPAI_MAX_THREADS, meet, &meeting);
-  assert_int_equal(atomic_load(&meeting.late), 0);
+  const struct sdpai_parallel parallel = {.threads = 1000};
+  assert_true(items_meet(&parallel, SDPAI_MAX_THREADS));
   assert_true(counted_run(1000, MOST_ITEMS));
   int named;
   count_threads(&named);
@@ -312,9 +298,8 @@ static void test_cancellation(void **state) {
   atomic_fetch_add(&stage, 1);
   pthread_join(thread, &result);
   assert_ptr_equal(result, &stage);
-  struct meeting meeting = {.expected = 2}; /* the pool was given back */
-  run(2, 2, meet, &meeting);
-  assert_int_equal(atomic_load(&meeting.late), 0);
+  const struct sdpai_parallel parallel = {.threads = 2};
+  assert_true(items_meet(&parallel, 2)); /* the pool was given back */
 }
 
 /* ---- what a worker is like ------------------------------------------------------------------- */

@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#include "seconds.h"
+
 enum { REPEATS = 301, HOT = 0, COLD = 1 };
 
 static int compare(const void *a, const void *b) {

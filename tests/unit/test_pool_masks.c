@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "seconds.h"
+
 enum { JOBS = 1000 };
 
 static void do_nothing(void *arg, int64_t item, int64_t slot) {

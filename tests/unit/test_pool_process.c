@@ -20,22 +20,9 @@
 
 enum { CHILD_THREADS = 4 };
 
-/* Whether that many threads meet: the pool works, and does not just do everything serially. */
-struct meeting {
-  int32_t expected;
-  _Atomic int32_t arrived, late;
-};
-static void meet(void *arg, int64_t item, int64_t slot) {
-  struct meeting *meeting = arg;
-  (void)item, (void)slot;
-  atomic_fetch_add(&meeting->arrived, 1);
-  if (!wait_for(&meeting->arrived, meeting->expected)) atomic_store(&meeting->late, 1);
-}
 static int pool_works(int32_t threads) {
   const struct sdpai_parallel parallel = {.threads = threads};
-  struct meeting meeting = {.expected = threads};
-  sdpai_parallel_run(&parallel, threads, meet, &meeting);
-  return atomic_load(&meeting.late) == 0;
+  return items_meet(&parallel, threads);
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */
