@@ -24,6 +24,9 @@ install(FILES "${PROJECT_SOURCE_DIR}/include/sdpa/sdpa.h"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sdpa" COMPONENT dev)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE"
   DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/sdpa" COMPONENT runtime)
+# The programs hold numbers of others, whose notices go with them.
+install(FILES "${PROJECT_SOURCE_DIR}/COPYRIGHT"
+  DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/sdpa" COMPONENT tools)
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/sdpaConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/sdpaConfig.cmake" INSTALL_DESTINATION "${sdpa_cmake_dir}"

@@ -12,25 +12,6 @@ function(sdpa_compress)
   execute_process(COMMAND "${CPACK_SDPA_GZIP}" -9 -n -f ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-# The licence as Debian's machine-readable copyright file wants it: indented, "." for an empty line.
-file(READ "${CPACK_SDPA_SOURCE}/LICENSE" licence)
-string(REGEX MATCH "\nCopyright \\(c\\) ([^\n]+)" holder "${licence}")
-set(holder "${CMAKE_MATCH_1}")
-string(REGEX REPLACE "^.*\nCopyright[^\n]*\n+" "" licence "${licence}")
-string(REGEX REPLACE "\n+$" "" licence "${licence}")
-string(REPLACE "\n\n" "\n.\n" licence "${licence}")
-string(REPLACE "\n" "\n " licence "${licence}")
-set(copyright "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
-Upstream-Name: libsdpa
-
-Files: *
-Copyright: ${holder}
-License: BSD-3-clause
-
-License: BSD-3-clause
- ${licence}
-")
-
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 set(changelog "libsdpa (${CPACK_SDPA_DEBIAN_VERSION}) unstable; urgency=medium
 
@@ -47,7 +28,8 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   endif()
   file(REMOVE_RECURSE "${share}/doc")
   set(doc "${share}/doc/${CPACK_DEBIAN_${key}_PACKAGE_NAME}")
-  file(WRITE "${doc}/copyright" "${copyright}")
+  file(MAKE_DIRECTORY "${doc}")
+  file(COPY_FILE "${CPACK_SDPA_SOURCE}/COPYRIGHT" "${doc}/copyright")
   file(WRITE "${doc}/changelog.Debian" "${changelog}")
   file(COPY_FILE "${CPACK_SDPA_SOURCE}/docs/changelog.md" "${doc}/changelog")
   file(GLOB_RECURSE pages "${share}/man/*.[0-9]")

@@ -44,8 +44,8 @@ for component in runtime dev tools; do
   cat "$SDPA_WORK/$component.txt" >>"$SDPA_WORK/parts"
 done
 if grep -E '\.(h|cmake|pc|a|so|[13])$' "$SDPA_WORK/runtime.txt" >&2; then fail "component runtime holds files for builds"; fi
-if grep -vE '^\./(bin/sdpa-|share/man/man1/sdpa-|share/sdpa/shapes/)' "$SDPA_WORK/tools.txt" >&2; then
-  fail "component tools holds more than programs, their pages and their data"
+if grep -vE '^\./(bin/sdpa-|share/man/man1/sdpa-|share/sdpa/shapes/|share/doc/sdpa/COPYRIGHT$)' "$SDPA_WORK/tools.txt" >&2; then
+  fail "component tools holds more than programs, their pages, data and notices"
 fi
 # Each program comes with its manual page.
 sed -n 's/^\.\/bin\/\(.*\)/.\/share\/man\/man1\/\1.1/p' "$SDPA_WORK/tools.txt" | while read -r page; do

@@ -39,7 +39,37 @@ same() {
   cmp "$SDPA_BUILD/$1" "$other/build/package/$1" || fail "two builds differ in $1"
 }
 
+# licence NAME: the text that COPYRIGHT has under it, without the format's marks.
+licence() {
+  awk -v name="$1" 'text && /^[^ ]/ { exit } text { sub(/^ \.?/, ""); print }
+    $0 == "License: " name { getline following; text = (following ~ /^ /); sub(/^ /, "", following)
+      if (text) print following }' "$SDPA_SOURCE/COPYRIGHT" | sed '/./,$!d'
+}
+
 case $1 in
+copyright)
+  # COPYRIGHT says what the packages' files are under: LICENSE, word for word, and NumPy's licences for its numbers.
+  sed '1,/^Copyright/d' "$SDPA_SOURCE/LICENSE" | sed '/./,$!d' >"$SDPA_WORK/own"
+  licence BSD-3-clause | sed '${/^$/d}' | diff "$SDPA_WORK/own" - >&2 || fail "COPYRIGHT has another licence than LICENSE"
+  grep '^Copyright' "$SDPA_SOURCE/LICENSE" | sed 's/.*(c) /Copyright: /' | grep -qxf - "$SDPA_SOURCE/COPYRIGHT" ||
+    fail "COPYRIGHT has another holder than LICENSE"
+  for name in BSD-3-clause-NumPy Expat; do
+    test "$(licence $name | wc -l)" -gt 10 || fail "COPYRIGHT has no text of $name"
+  done
+  # The files with notices of others are those that it names.
+  for file in numpy_random.c ziggurat_tables.h; do
+    grep -qE "^(Files:)? tests/support/$file\$" "$SDPA_SOURCE/COPYRIGHT" || fail "COPYRIGHT does not name $file"
+  done
+  grep -rlE 'Copyright (\(c\) )?[12]' "$SDPA_SOURCE/bench" "$SDPA_SOURCE/docs" "$SDPA_SOURCE/include" "$SDPA_SOURCE/src" \
+    "$SDPA_SOURCE/tests" --include='*.[ch]' | sort >"$SDPA_WORK/noted" || :
+  printf "$SDPA_SOURCE/tests/support/%s\n" numpy_random.c ziggurat_tables.h | diff - "$SDPA_WORK/noted" >&2 ||
+    fail "other files have notices (>) than COPYRIGHT names (<)"
+  needs_dpkg
+  for package in $packages; do
+    run dpkg-deb -x "$(deb "$package")" "$SDPA_WORK/$package"
+    cmp "$SDPA_SOURCE/COPYRIGHT" "$SDPA_WORK/$package/usr/share/doc/$package/copyright" || fail "the copyright of $package"
+  done
+  ;;
 fields)
   needs_dpkg
   # Above the solver's package of the name libsdpa-dev, and below what Debian would call its own first one.
@@ -75,7 +105,6 @@ files)
     printf "./$package/%s\n" changelog.Debian.gz changelog.gz copyright | diff - "$SDPA_WORK/doc" >&2 ||
       fail "the documents of $package"
     gzip -dc "$SDPA_WORK/$package/usr/share/doc/$package/changelog.gz" | cmp - "$SDPA_SOURCE/docs/changelog.md"
-    grep -q 'Neither the name' "$SDPA_WORK/$package/usr/share/doc/$package/copyright" || fail "the licence of $package"
     if find "$SDPA_WORK/$package" -path '*/man/*' ! -type d ! -name '*.gz' | grep . >&2; then fail "not compressed"; fi
     # Names of one page lead to it.
     if find -L "$SDPA_WORK/$package" -path '*/man/*' -type l | grep . >&2; then fail "links to nowhere"; fi
@@ -92,7 +121,7 @@ files)
     never_says RUNPATH
     says NOW
   done
-  # What the components install is what the packages hold, but for the licence.
+  # What the components install is what the packages hold, but for documents.
   run env DESTDIR="$SDPA_WORK/whole" "$SDPA_CMAKE" --install "$SDPA_BUILD"
   (cd "$SDPA_WORK/whole" && find . ! -type d ! -path '*/share/doc/*' | sed '/\/man\//s/$/.gz/' | sort) >"$SDPA_WORK/installed"
   grep -v '/share/doc/' "$SDPA_WORK/all" | sort | diff - "$SDPA_WORK/installed" >&2 ||
@@ -115,7 +144,9 @@ archive)
     says "from $tree/"
     build_and_run "$SDPA_WORK/$kind"
   done
-  test -f "$tree/share/doc/sdpa/LICENSE" || fail "the archive has no licence"
+  for text in LICENSE COPYRIGHT; do
+    cmp "$SDPA_SOURCE/$text" "$tree/share/doc/sdpa/$text" || fail "the archive has no $text"
+  done
   run "$tree/bin/sdpa-bench" --accuracy --problem f32:q3:k3:d4
   if grep -raF "$SDPA_BUILD" "$tree" | grep . >&2; then fail "the archive names $SDPA_BUILD"; fi
   ;;
