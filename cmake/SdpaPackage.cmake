@@ -59,12 +59,17 @@ set(CPACK_SDPA_AR "${CMAKE_AR}")
 set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/package_debian.cmake")
 set(CPACK_POST_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/package_archive.cmake")
 
-# Sources: all but what .gitignore names.
+# Sources: in a checkout what git knows, as it stands there, by package_config.cmake; else, in an unpacked
+# archive, all but what builds and editors make.
+find_program(SDPA_GIT git DOC "git: names the files of the source archive")
+mark_as_advanced(SDPA_GIT)
 string(REGEX REPLACE "([][+.*()^$?|\\])" "\\\\\\1" sdpa_source_regex "${PROJECT_SOURCE_DIR}")
 string(REGEX REPLACE "([][+.*()^$?|\\])" "\\\\\\1" sdpa_binary_regex "${PROJECT_BINARY_DIR}")
+set(CPACK_SDPA_GIT "${SDPA_GIT}")
+set(CPACK_SDPA_BINARY "${PROJECT_BINARY_DIR}")
 set(CPACK_SOURCE_GENERATOR TGZ)
 set(CPACK_SOURCE_PACKAGE_FILE_NAME "libsdpa-${PROJECT_VERSION}")
-set(CPACK_SOURCE_IGNORE_FILES "^${sdpa_source_regex}/(build/|\\.git(/|$)|CMakeUserPresets\\.json$)"
+set(CPACK_SOURCE_IGNORE_FILES "^${sdpa_source_regex}/(build/|found/|\\.git(/|$)|CMakeUserPresets\\.json$)"
   "^${sdpa_binary_regex}/" "\\.swp$" "/__pycache__/")
 
 # Debian. CPack writes a postinst and a postrm of its own that run ldconfig, unless it is given some: a trigger

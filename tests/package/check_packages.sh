@@ -150,6 +150,38 @@ archive)
   run "$tree/bin/sdpa-bench" --accuracy --problem f32:q3:k3:d4
   if grep -raF "$SDPA_BUILD" "$tree" | grep . >&2; then fail "the archive names $SDPA_BUILD"; fi
   ;;
+sources)
+  # In a checkout the archive holds what git names, as it stands there, and nothing that lies beside it; without
+  # git's folder everything but builds. Nothing is built: cpack needs the configured tree alone.
+  command -v git >/dev/null || skip "there is no git"
+  test -e "$SDPA_SOURCE/.git" || skip "the sources are no checkout"
+  tracked() { git -c safe.directory="$SDPA_SOURCE" -c core.quotePath=false -C "$SDPA_SOURCE" ls-files "$@"; }
+  test -z "$(tracked --deleted)" || skip "files of the checkout are deleted"
+  # listed ARCHIVE
+  listed() { tar -tzf "$1" | sed "s|^libsdpa-$SDPA_VERSION/||; /\/\$/d; /^\$/d" | LC_ALL=C sort; }
+  tracked | LC_ALL=C sort >"$SDPA_WORK/tracked"
+  test "$(wc -l <"$SDPA_WORK/tracked")" -gt 500 || fail "git names too few files"
+  listed "$(archive_of source)" | diff "$SDPA_WORK/tracked" - >&2 || fail "the archive (>) is not what git names (<)"
+  copy="$SDPA_WORK/a copy"
+  mkdir -p "$copy" && tar -xzf "$(archive_of source)" -C "$copy" --strip-components=1
+  git init -q "$copy"
+  git -C "$copy" add -A
+  mkdir "$copy/found" "$copy/docs/notes"
+  for extra in found/crash docs/notes/secret.txt mailbox; do echo "not published" >"$copy/$extra"; done
+  echo "changed, not committed" >>"$copy/docs/changelog.md"
+  git -C "$copy" ls-files | LC_ALL=C sort | diff "$SDPA_WORK/tracked" - >&2 || fail "the copy is not the checkout"
+  run "$SDPA_CMAKE" -S "$copy" -B "$copy/build/package" -G "$SDPA_GENERATOR" -DCMAKE_C_COMPILER="$SDPA_CC" \
+    -DSDPA_WITH_BLAS=OFF -DSDPA_BUILD_TESTS=OFF
+  run "$cpack" --config "$copy/build/package/CPackSourceConfig.cmake"
+  archive=$copy/build/package/packages/libsdpa-$SDPA_VERSION.tar.gz
+  listed "$archive" | diff "$SDPA_WORK/tracked" - >&2 || fail "the archive (>) is not what git names (<)"
+  run tar -xzOf "$archive" "libsdpa-$SDPA_VERSION/docs/changelog.md"
+  says "changed, not committed"
+  rm -rf "$copy/.git"
+  run "$cpack" --config "$copy/build/package/CPackSourceConfig.cmake"
+  printf '%s\n' docs/notes/secret.txt mailbox | LC_ALL=C sort - "$SDPA_WORK/tracked" >"$SDPA_WORK/everything"
+  listed "$archive" | diff "$SDPA_WORK/everything" - >&2 || fail "without git the archive (>) is not the folder (<)"
+  ;;
 again)
   # From the source archive, in another folder whose name has a space, with another umask and in another
   # time zone: the same bytes.
