@@ -86,24 +86,32 @@ set(CPACK_DEBIAN_PACKAGE_SOURCE libsdpa)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/debian/triggers" CONTENT "activate-noawait ldconfig\n")
 
+# Debian's name of what the compiler makes code for, by GNU's, under which Debian's compilers keep libraries;
+# package_config.cmake refuses to make Debian packages where it is not known.
+set(sdpa_debian_archs
+  aarch64-linux-gnu arm64 arm-linux-gnueabi armel arm-linux-gnueabihf armhf i386-linux-gnu i386
+  loongarch64-linux-gnu loong64 mips64el-linux-gnuabi64 mips64el powerpc64le-linux-gnu ppc64el
+  riscv64-linux-gnu riscv64 s390x-linux-gnu s390x x86_64-linux-gnu amd64 x86_64-linux-gnux32 x32)
+if(NOT CPACK_DEBIAN_PACKAGE_ARCHITECTURE)
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE unknown)
+  list(FIND sdpa_debian_archs "${CMAKE_LIBRARY_ARCHITECTURE}" sdpa_at)
+  if(CMAKE_LIBRARY_ARCHITECTURE AND NOT sdpa_at EQUAL -1)
+    math(EXPR sdpa_at "${sdpa_at} + 1")
+    list(GET sdpa_debian_archs ${sdpa_at} CPACK_DEBIAN_PACKAGE_ARCHITECTURE)
+  endif()
+endif()
+
 # sdpa_debian_package(<component> <package> <section> <summary> <text>...): also where its file goes.
 function(sdpa_debian_package component package section)
   string(TOUPPER ${component} key)
   set(CPACK_DEBIAN_${key}_PACKAGE_NAME ${package} PARENT_SCOPE)
   set(CPACK_DEBIAN_${key}_PACKAGE_SECTION ${section} PARENT_SCOPE)
   set(CPACK_DEBIAN_${key}_FILE_NAME
-    "${package}_${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}_${sdpa_debian_arch}.deb" PARENT_SCOPE)
+    "${package}_${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}_${CPACK_DEBIAN_PACKAGE_ARCHITECTURE}.deb"
+    PARENT_SCOPE)
   list(JOIN ARGN "\n" text)
   set(CPACK_COMPONENT_${key}_DESCRIPTION "${text}" PARENT_SCOPE)
 endfunction()
-find_program(SDPA_DPKG dpkg DOC "dpkg: names the architecture of Debian packages")
-mark_as_advanced(SDPA_DPKG)
-set(sdpa_debian_arch unknown)
-if(SDPA_DPKG)
-  execute_process(COMMAND "${SDPA_DPKG}" --print-architecture OUTPUT_VARIABLE sdpa_debian_arch
-    OUTPUT_STRIP_TRAILING_WHITESPACE)
-endif()
-
 sdpa_debian_package(runtime ${sdpa_soname_package} libs
   "scaled dot-product attention on CPUs"
   "libsdpa computes softmax(Q K^T scale + bias) V and its gradients on strided"

@@ -182,6 +182,32 @@ sources)
   printf '%s\n' docs/notes/secret.txt mailbox | LC_ALL=C sort - "$SDPA_WORK/tracked" >"$SDPA_WORK/everything"
   listed "$archive" | diff "$SDPA_WORK/everything" - >&2 || fail "without git the archive (>) is not the folder (<)"
   ;;
+architecture)
+  # The packages are for what the compiler makes code for, in their fields and their names, also in a cross build.
+  needs_dpkg
+  for package in $packages; do
+    test "$(field "$package" Architecture)" = "$(dpkg --print-architecture)" || fail "$package is for $(field "$package" Architecture)"
+    case $(deb "$package") in
+    *"_$(field "$package" Architecture).deb") ;;
+    *) fail "the name of $(deb "$package")" ;;
+    esac
+  done
+  command -v dpkg-architecture >/dev/null || skip "there is no dpkg-architecture"
+  for gnu in aarch64 i686 powerpc64le s390x; do
+    command -v $gnu-linux-gnu-gcc >/dev/null || continue
+    toolchain=$gnu
+    test $gnu = i686 && toolchain=i386
+    test $gnu = powerpc64le && toolchain=ppc64le
+    configure_library "$SDPA_SOURCE" "$SDPA_WORK/$gnu" -DCMAKE_C_COMPILER=$gnu-linux-gnu-gcc \
+      -DCMAKE_TOOLCHAIN_FILE="$SDPA_SOURCE/cmake/toolchain-$toolchain.cmake" -DSDPA_WITH_BLAS=OFF >"$log" 2>&1 || {
+      cat "$log" >&2
+      fail "no cross build for $gnu"
+    }
+    debian=$(dpkg-architecture -t $gnu-linux-gnu -q DEB_TARGET_ARCH)
+    grep -qF "CPACK_DEBIAN_PACKAGE_ARCHITECTURE \"$debian\"" "$SDPA_WORK/$gnu/CPackConfig.cmake" || fail "not for $debian"
+    grep -qF "libsdpa0_$SDPA_VERSION-0upstream1_$debian.deb" "$SDPA_WORK/$gnu/CPackConfig.cmake" || fail "no name of $debian"
+  done
+  ;;
 again)
   # From the source archive, in another folder whose name has a space, with another umask and in another
   # time zone: the same bytes.
