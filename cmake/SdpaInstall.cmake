@@ -6,6 +6,8 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(sdpa_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/sdpa")
+# Below share/ everything is of libsdpa: Debian's package sdpa, a solver, has folders of that name.
+set(sdpa_doc_dir "${CMAKE_INSTALL_DATAROOTDIR}/doc/libsdpa")
 
 # An export set for each library, since each comes into being without the other: only the static one
 # needs a BLAS of the consumer.
@@ -23,10 +25,10 @@ endforeach()
 install(FILES "${PROJECT_SOURCE_DIR}/include/sdpa/sdpa.h"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sdpa" COMPONENT dev)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE"
-  DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/sdpa" COMPONENT runtime)
+  DESTINATION "${sdpa_doc_dir}" COMPONENT runtime)
 # The programs hold numbers of others, whose notices go with them.
 install(FILES "${PROJECT_SOURCE_DIR}/COPYRIGHT"
-  DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/sdpa" COMPONENT tools)
+  DESTINATION "${sdpa_doc_dir}" COMPONENT tools)
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/sdpaConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/sdpaConfig.cmake" INSTALL_DESTINATION "${sdpa_cmake_dir}"
@@ -45,14 +47,13 @@ if(TARGET sdpa_man)
 endif()
 if(TARGET docs)
   # Only where somebody has built it.
-  install(DIRECTORY "${sdpa_reference_dir}/html" DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/libsdpa"
-    COMPONENT dev OPTIONAL)
+  install(DIRECTORY "${sdpa_reference_dir}/html" DESTINATION "${sdpa_doc_dir}" COMPONENT dev OPTIONAL)
 endif()
 
 # Programs find a shared library from where they lie, so that the tree can be moved; they have no use for that
 # where they link the static one. A package for the system's folders sets CMAKE_SKIP_INSTALL_RPATH.
 set(sdpa_man1_dir "${CMAKE_INSTALL_MANDIR}/man1")
-set(sdpa_shapes_dir "${CMAKE_INSTALL_DATADIR}/sdpa/shapes")
+set(sdpa_shapes_dir "${CMAKE_INSTALL_DATADIR}/libsdpa/shapes")
 set(sdpa_tool_rpath "")
 if(NOT SDPA_BUILD_STATIC AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_BINDIR}")
   file(RELATIVE_PATH sdpa_tool_rpath "/prefix/${CMAKE_INSTALL_BINDIR}" "/prefix/${CMAKE_INSTALL_LIBDIR}")

@@ -43,8 +43,10 @@ for component in runtime dev tools; do
   (cd "$SDPA_WORK/$component" && find . ! -type d) >"$SDPA_WORK/$component.txt"
   cat "$SDPA_WORK/$component.txt" >>"$SDPA_WORK/parts"
 done
+# Below share/ Debian's package sdpa, a solver, has folders of that name.
+if grep -E '^\./share/(doc/)?sdpa/' "$SDPA_WORK/parts" >&2; then fail "a folder of somebody else's name"; fi
 if grep -E '\.(h|cmake|pc|a|so|[13])$' "$SDPA_WORK/runtime.txt" >&2; then fail "component runtime holds files for builds"; fi
-if grep -vE '^\./(bin/sdpa-|share/man/man1/sdpa-|share/sdpa/shapes/|share/doc/sdpa/COPYRIGHT$)' "$SDPA_WORK/tools.txt" >&2; then
+if grep -vE '^\./(bin/sdpa-|share/man/man1/sdpa-|share/libsdpa/shapes/|share/doc/libsdpa/COPYRIGHT$)' "$SDPA_WORK/tools.txt" >&2; then
   fail "component tools holds more than programs, their pages, data and notices"
 fi
 # Each program comes with its manual page.

@@ -111,7 +111,7 @@ files)
   done
   if sort "$SDPA_WORK/all" | uniq -d | grep . >&2; then fail "files of two packages"; fi
   # Debian's package sdpa, the solver's program, has these.
-  if grep -E '^\./usr/(bin/sdpa|share/man/man1/sdpa\.1\.gz|share/sdpa/param\.sdpa|share/doc/sdpa/.*)$' \
+  if grep -E '^\./usr/(bin/sdpa|share/man/man1/sdpa\.1\.gz|share/sdpa/.*|share/doc/sdpa/.*)$' \
     "$SDPA_WORK/all" >&2; then
     fail "files of Debian's package sdpa"
   fi
@@ -145,7 +145,7 @@ archive)
     build_and_run "$SDPA_WORK/$kind"
   done
   for text in LICENSE COPYRIGHT; do
-    cmp "$SDPA_SOURCE/$text" "$tree/share/doc/sdpa/$text" || fail "the archive has no $text"
+    cmp "$SDPA_SOURCE/$text" "$tree/share/doc/libsdpa/$text" || fail "the archive has no $text"
   done
   run "$tree/bin/sdpa-bench" --accuracy --problem f32:q3:k3:d4
   if grep -raF "$SDPA_BUILD" "$tree" | grep . >&2; then fail "the archive names $SDPA_BUILD"; fi
