@@ -109,6 +109,8 @@ files)
     # Names of one page lead to it.
     if find -L "$SDPA_WORK/$package" -path '*/man/*' -type l | grep . >&2; then fail "links to nowhere"; fi
   done
+  run cat "$SDPA_WORK"/libsdpa-dev/usr/lib/*/pkgconfig/sdpa.pc
+  says "prefix=/usr libdir="
   if sort "$SDPA_WORK/all" | uniq -d | grep . >&2; then fail "files of two packages"; fi
   # Debian's package sdpa, the solver's program, has these.
   if grep -E '^\./usr/(bin/sdpa|share/man/man1/sdpa\.1\.gz|share/sdpa/.*|share/doc/sdpa/.*)$' \

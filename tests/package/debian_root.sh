@@ -40,6 +40,7 @@ for kind in shared static; do
     cmake --build /srv/consumers/$kind; /srv/consumers/$kind/consumer"
   says "$SDPA_VERSION ok"
 done
+inside 'test "$(pkg-config --cflags --libs sdpa | tr -d " ")" = -lsdpa || { pkg-config --cflags --libs sdpa; exit 1; }'
 inside 'cd /srv/consumers; cc consumer/consumer.c $(pkg-config --cflags --libs sdpa) -o shared_pc; ./shared_pc'
 says "$SDPA_VERSION ok"
 inside 'cd /srv/consumers; mkdir archive; cp /usr/lib/*/libsdpa.a archive/
