@@ -4,8 +4,8 @@
 # Debian has other packages called sdpa and libsdpa-dev, of a solver of semidefinite programs, at version 7.3.
 # The epoch puts libsdpa-dev above that one, which otherwise were its upgrade; sdpam is the only package that
 # asks for the solver's by that name. No file is in both sdpa and these packages.
-if(NOT EXISTS "${PROJECT_SOURCE_DIR}/docs/man/names.txt")
-  return() # a copy of what the library is built from, without documents
+if(NOT EXISTS "${PROJECT_SOURCE_DIR}/docs/man/names.txt" OR NOT EXISTS "${PROJECT_SOURCE_DIR}/tests/abi/symbols.txt")
+  return() # a copy of what the library is built from, without documents or tests
 endif()
 find_program(SDPA_GZIP gzip DOC "gzip: compresses manual pages, changelogs and archives")
 find_program(SDPA_TAR tar DOC "GNU tar: packs the archives")
@@ -86,6 +86,26 @@ set(CPACK_DEBIAN_PACKAGE_SOURCE libsdpa)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/debian/triggers" CONTENT "activate-noawait ldconfig\n")
 
+# The symbols with the version that each came with, so that a program depends on no newer library than it needs.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tests/abi/symbols.txt)
+file(STRINGS tests/abi/symbols.txt sdpa_symbols)
+set(sdpa_nodes "")
+set(sdpa_symbol_lines "")
+foreach(symbol IN LISTS sdpa_symbols)
+  if(NOT symbol MATCHES "^(sdpa_[a-z0-9_]+)@@(SDPA_([0-9]+\\.[0-9]+))$")
+    message(FATAL_ERROR "tests/abi/symbols.txt: no symbol and node in \"${symbol}\"")
+  endif()
+  set(since "${CPACK_DEBIAN_PACKAGE_EPOCH}:${CMAKE_MATCH_3}.0")
+  list(APPEND sdpa_nodes " ${CMAKE_MATCH_2}@${CMAKE_MATCH_2} ${since}")
+  list(APPEND sdpa_symbol_lines " ${CMAKE_MATCH_1}@${CMAKE_MATCH_2} ${since}")
+endforeach()
+list(REMOVE_DUPLICATES sdpa_nodes)
+list(SORT sdpa_nodes)
+list(JOIN sdpa_nodes "\n" sdpa_nodes)
+list(JOIN sdpa_symbol_lines "\n" sdpa_symbol_lines)
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/debian/symbols" CONTENT "libsdpa.so.${PROJECT_VERSION_MAJOR} \
+${sdpa_soname_package} #MINVER#\n* Build-Depends-Package: libsdpa-dev\n${sdpa_nodes}\n${sdpa_symbol_lines}\n" @ONLY)
+
 # Debian's name of what the compiler makes code for, by GNU's, under which Debian's compilers keep libraries;
 # package_config.cmake refuses to make Debian packages where it is not known.
 set(sdpa_debian_archs
@@ -139,7 +159,8 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA
-  "${PROJECT_BINARY_DIR}/debian/triggers;${PROJECT_BINARY_DIR}/debian/none/postinst;\
+  "${PROJECT_BINARY_DIR}/debian/triggers;${PROJECT_BINARY_DIR}/debian/symbols;\
+${PROJECT_BINARY_DIR}/debian/none/postinst;\
 ${PROJECT_BINARY_DIR}/debian/none/postrm")
 if(CMAKE_LIBRARY_ARCHITECTURE AND CMAKE_INSTALL_LIBDIR MATCHES "/${CMAKE_LIBRARY_ARCHITECTURE}$")
   foreach(key RUNTIME DEV)

@@ -95,6 +95,19 @@ fields)
   says "activate-noawait ldconfig"
   refused "contains no control component 'postinst'" dpkg-deb -I "$(deb libsdpa0)" postinst
   ;;
+symbols)
+  # A version for each symbol that the library exports, and what dpkg makes of them for a program that needs them.
+  needs_dpkg
+  command -v dpkg-gensymbols >/dev/null || skip "there is no dpkg-gensymbols"
+  dpkg-deb -I "$(deb libsdpa0)" symbols >"$SDPA_WORK/symbols" || fail "libsdpa0 has no symbols file"
+  grep -qx ' sdpa_merge@SDPA_0.2 1:0.2.0' "$SDPA_WORK/symbols" || fail "sdpa_merge is not of 1:0.2.0"
+  run dpkg-deb -x "$(deb libsdpa0)" "$SDPA_WORK/tree"
+  cd "$SDPA_WORK" || exit 1
+  # -c4: nothing missing, nothing new.
+  run dpkg-gensymbols -c4 -v"$(field libsdpa0 Version)" -plibsdpa0 -Ptree -Isymbols -Oread \
+    "-e$(echo tree/usr/lib/*/libsdpa.so.*.*)"
+  diff symbols read >&2 || fail "the symbols file (<) is not that of the library (>)"
+  ;;
 files)
   needs_dpkg
   for package in $packages; do
