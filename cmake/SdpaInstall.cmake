@@ -51,18 +51,22 @@ if(TARGET docs)
 endif()
 
 # Programs find a shared library from where they lie, so that the tree can be moved; they have no use for that
-# where they link the static one. A package for the system's folders sets CMAKE_SKIP_INSTALL_RPATH.
+# where they link the static one. A package for the system's folders sets CMAKE_SKIP_INSTALL_RPATH, or takes
+# the path away as package_debian.cmake does.
 set(sdpa_man1_dir "${CMAKE_INSTALL_MANDIR}/man1")
 set(sdpa_shapes_dir "${CMAKE_INSTALL_DATADIR}/libsdpa/shapes")
 set(sdpa_tool_rpath "")
-if(NOT SDPA_BUILD_STATIC AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_BINDIR}")
+if((SDPA_SHARED_TOOLS OR NOT SDPA_BUILD_STATIC)
+   AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_BINDIR}")
   file(RELATIVE_PATH sdpa_tool_rpath "/prefix/${CMAKE_INSTALL_BINDIR}" "/prefix/${CMAKE_INSTALL_LIBDIR}")
   set(sdpa_tool_rpath "$ORIGIN/${sdpa_tool_rpath}")
 endif()
 
-# sdpa_install_tool(<target> <name>): a program and its manual page.
+# sdpa_install_tool(<target> <name>): a program and its manual page. Before it is installed, too, it looks for the
+# library from where it lies, so that its bytes do not depend on the build's folder.
 function(sdpa_install_tool target name)
-  set_target_properties(${target} PROPERTIES INSTALL_RPATH "${sdpa_tool_rpath}")
+  set_target_properties(${target} PROPERTIES
+    INSTALL_RPATH "${sdpa_tool_rpath}" BUILD_RPATH_USE_ORIGIN ON)
   install(TARGETS ${target} RUNTIME COMPONENT tools)
   install(FILES "${PROJECT_SOURCE_DIR}/docs/man/${name}.1" DESTINATION "${sdpa_man1_dir}" COMPONENT tools)
 endfunction()

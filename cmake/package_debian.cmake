@@ -1,6 +1,7 @@
 # Run by cpack when the files of the packages are staged and not yet packed. The Debian packages get what
 # Debian's policy wants and other installs do not: compressed manual pages, in the package's own folder of
-# share/doc the copyright and the changelogs, and a file for pkg-config that names the system's folders.
+# share/doc the copyright and the changelogs, and a file for pkg-config that names the system's
+# folders. Programs lose their search path.
 if(NOT CPACK_GENERATOR STREQUAL "DEB" OR CPACK_SOURCE_INSTALLED_DIRECTORIES)
   return()
 endif()
@@ -46,6 +47,12 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   file(GLOB_RECURSE texts "${doc}/*")
   file(CHMOD ${texts} PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
 endforeach()
+# The libraries lie where the system looks for them.
+file(GLOB programs "${CPACK_TEMPORARY_DIRECTORY}/tools/usr/bin/*")
+foreach(program IN LISTS programs)
+  file(RPATH_REMOVE FILE "${program}")
+endforeach()
+
 # Plain folders, which pkg-config knows for the system's and leaves away.
 file(GLOB_RECURSE pkg_config "${CPACK_TEMPORARY_DIRECTORY}/dev/usr/*/sdpa.pc")
 file(READ "${pkg_config}" text)

@@ -87,6 +87,7 @@ fields)
   test "$(field sdpa-tools Multi-Arch)" = no || fail "sdpa-tools cannot be installed for two architectures"
   field libsdpa0 Depends | grep -q 'libc6 (>= ' || fail "libsdpa0: $(field libsdpa0 Depends)"
   field sdpa-tools Depends | grep -q 'libc6 (>= ' || fail "sdpa-tools: $(field sdpa-tools Depends)"
+  field sdpa-tools Depends | grep -qF "libsdpa0 (>= $version)" || fail "sdpa-tools: $(field sdpa-tools Depends)"
   field libsdpa-dev Depends | grep -qF "libsdpa0 (= $version)" || fail "libsdpa-dev: $(field libsdpa-dev Depends)"
   field libsdpa-dev Conflicts | grep -qw sdpam || fail "libsdpa-dev can stand in for the solver's"
   run dpkg-deb -I "$(deb libsdpa0)" shlibs
@@ -135,6 +136,9 @@ files)
     never_says '.symtab'
     never_says RUNPATH
     says NOW
+  done
+  for program in bench lesson; do
+    needed "$SDPA_WORK/sdpa-tools/usr/bin/sdpa-$program" | grep -qx 'libsdpa\.so\.0' || fail "sdpa-$program holds the library"
   done
   # What the components install is what the packages hold, but for documents.
   run env DESTDIR="$SDPA_WORK/whole" "$SDPA_CMAKE" --install "$SDPA_BUILD"
