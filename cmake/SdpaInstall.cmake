@@ -45,6 +45,16 @@ if(TARGET sdpa_man)
   install(DIRECTORY "${sdpa_man_dir}/man3" DESTINATION "${CMAKE_INSTALL_MANDIR}" COMPONENT dev
     FILES_MATCHING PATTERN "*.3")
 endif()
+# What the pages refer to: the documents with their pictures, and programs to learn from.
+if(EXISTS "${PROJECT_SOURCE_DIR}/docs/examples")
+  file(GLOB sdpa_documents CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/*.md")
+  install(FILES ${sdpa_documents} DESTINATION "${sdpa_doc_dir}" COMPONENT dev)
+  install(FILES "${PROJECT_SOURCE_DIR}/docs/lesson/README.md" DESTINATION "${sdpa_doc_dir}/lesson" COMPONENT dev)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs/pictures" "${PROJECT_SOURCE_DIR}/docs/examples"
+    DESTINATION "${sdpa_doc_dir}" COMPONENT dev
+    FILES_MATCHING PATTERN "*.svg" PATTERN "*.md" PATTERN "*.c" PATTERN "*.cpp" PATTERN "*.f90" PATTERN "*.py"
+    PATTERN "__pycache__" EXCLUDE)
+endif()
 if(TARGET docs)
   # Only where somebody has built it.
   install(DIRECTORY "${sdpa_reference_dir}/html" DESTINATION "${sdpa_doc_dir}" COMPONENT dev OPTIONAL)

@@ -144,8 +144,9 @@ sdpa_debian_package(dev libsdpa-dev libdevel
   "libsdpa computes softmax(Q K^T scale + bias) V and its gradients on strided"
   "buffers of the caller, exactly and in little memory." ""
   "This package holds the header, the static library, files for CMake and"
-  "pkg-config and the manual pages. It has nothing to do with the solver of"
-  "semidefinite programs whose development files Debian has under this name.")
+  "pkg-config, the manual pages, documents and examples. It has nothing to do"
+  "with the solver of semidefinite programs whose development files Debian has"
+  "under this name.")
 sdpa_debian_package(tools sdpa-tools science
   "scaled dot-product attention on CPUs (programs)"
   "libsdpa computes softmax(Q K^T scale + bias) V and its gradients on strided"
@@ -186,6 +187,6 @@ elseif(SDPA_WITH_BLAS)
 endif()
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${sdpa_debian_dev_depends}")
 set(CPACK_DEBIAN_DEV_PACKAGE_CONFLICTS sdpam)
-set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS gnuplot)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "gnuplot, libsdpa-dev (= ${sdpa_debian_version})")
 
 include(CPack)

@@ -53,5 +53,11 @@ fi
 sed -n 's/^\.\/bin\/\(.*\)/.\/share\/man\/man1\/\1.1/p' "$SDPA_WORK/tools.txt" | while read -r page; do
   grep -qx "$page" "$SDPA_WORK/tools.txt" || fail "$page is missing"
 done
+# What the pages refer to is there.
+find "$SDPA_STAGE/share/man/man1" -name '*.1' -exec sed -n 's/^\.\(It \)\{0,1\}Pa //p' {} + 2>/dev/null |
+  while read -r name; do
+    # shellcheck disable=SC2086 # a pattern
+    ls "$SDPA_STAGE"/$name >/dev/null || fail "$name is not installed"
+  done
 (cd "$SDPA_STAGE" && find . ! -type d) | sort >"$SDPA_WORK/whole"
 sort "$SDPA_WORK/parts" | diff - "$SDPA_WORK/whole" >&2 || fail "the components are not the whole install"

@@ -115,9 +115,14 @@ files)
     mkdir "$SDPA_WORK/$package"
     run dpkg-deb -x "$(deb "$package")" "$SDPA_WORK/$package"
     (cd "$SDPA_WORK/$package" && find . ! -type d | sort) >>"$SDPA_WORK/all"
-    (cd "$SDPA_WORK/$package/usr/share/doc" && find . ! -type d | sort) >"$SDPA_WORK/doc"
-    printf "./$package/%s\n" changelog.Debian.gz changelog.gz copyright | diff - "$SDPA_WORK/doc" >&2 ||
-      fail "the documents of $package"
+    (cd "$SDPA_WORK/$package/usr/share/doc" && find . ! -type d ! -path '*/html/*' | sort) >"$SDPA_WORK/doc"
+    {
+      printf "./$package/%s\n" changelog.Debian.gz changelog.gz copyright
+      test $package != libsdpa-dev || (
+        cd "$SDPA_SOURCE/docs" && find ./*.md pictures examples lesson/README.md -type f ! -name CMakeLists.txt \
+          ! -path '*/__pycache__/*' | sed "s|^\./||; s|^|./$package/|"
+      )
+    } | sort | diff - "$SDPA_WORK/doc" >&2 || fail "the documents of $package"
     gzip -dc "$SDPA_WORK/$package/usr/share/doc/$package/changelog.gz" | cmp - "$SDPA_SOURCE/docs/changelog.md"
     if find "$SDPA_WORK/$package" -path '*/man/*' ! -type d ! -name '*.gz' | grep . >&2; then fail "not compressed"; fi
     # Names of one page lead to it.
@@ -140,6 +145,13 @@ files)
   for program in bench lesson; do
     needed "$SDPA_WORK/sdpa-tools/usr/bin/sdpa-$program" | grep -qx 'libsdpa\.so\.0' || fail "sdpa-$program holds the library"
   done
+  # What the pages of the programs refer to is in libsdpa-dev or beside them.
+  zcat "$SDPA_WORK"/sdpa-tools/usr/share/man/man1/*.gz | sed -n 's/^\.\(It \)\{0,1\}Pa //p' | sort -u >"$SDPA_WORK/named"
+  test "$(wc -l <"$SDPA_WORK/named")" = 4 || fail "the pages of the programs name other files"
+  while read -r name; do
+    # shellcheck disable=SC2086 # a pattern
+    ls "$SDPA_WORK"/*$name >/dev/null || fail "no package has $name"
+  done <"$SDPA_WORK/named"
   # What the components install is what the packages hold, but for documents.
   run env DESTDIR="$SDPA_WORK/whole" "$SDPA_CMAKE" --install "$SDPA_BUILD"
   (cd "$SDPA_WORK/whole" && find . ! -type d ! -path '*/share/doc/*' | sed '/\/man\//s/$/.gz/' | sort) >"$SDPA_WORK/installed"
