@@ -208,14 +208,15 @@
  * Tasks leave the registers released. A ceiling below SDPA_ISA_AMX, in the options or by
  * SDPA_MAX_ISA, keeps the library from asking.
  *
- * ENVIRONMENT. Two variables are read once, at the first call, and never in a set-user-ID program:
+ * ENVIRONMENT. Three variables are read once, at the first call, never in a set-user-ID program:
  *
- *   SDPA_NUM_THREADS   what 0 in options.threads means, a number from 1; else the first number of
- *                      OMP_NUM_THREADS counts, else the CPUs that the process may use
+ *   SDPA_NUM_THREADS   what 0 in options.threads means, a number from 1
+ *   OMP_NUM_THREADS    the same by the first number of its list, where SDPA_NUM_THREADS has none;
+ *                      where neither has one, the CPUs that the process may use count
  *   SDPA_MAX_ISA       a ceiling of the instruction set beside options.isa, whichever is lower:
  *                      generic, avx2, avx512, amx, neon
  *
- * sdpa_build_info() says which of them are set but not understood.
+ * sdpa_build_info() says which of those of the library's own name are set but not understood.
  *
  * NOT PROMISED. An output or gradient that overlaps an input or another output, or itself by its
  * strides, is undefined behaviour, as is a buffer shorter than the sizes and strides reach. Calling
