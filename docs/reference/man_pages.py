@@ -12,6 +12,7 @@ sdpa_constants.3. What a page says comes from the header alone. In the comment o
     Statuses: those of ...; SDPA_ERROR_X (when); SDPA_ERROR_Y.
                                   goes to ERRORS; without `when`, what the enum of statuses says
     Since 0.2.                    at the end, goes to HISTORY
+    Threads: ...                  a sentence, is what THREADS says; else that any number may call
     verbatim text with a call     goes to EXAMPLES of every page whose function it calls
     As other().                   alone, makes the function part of the other one's page
 """
@@ -131,12 +132,13 @@ class Writer:
         inline = self._inline(page.names())
         common = self.header.sections[page.entry.section]
         functions = [d for d in page.declarations if d.kind == "function"]
-        described, returned, errors = [], [], []
+        described, returned, errors, threads = [], [], [], []
         for text in ([common] if functions and common else []) + [page.text]:
             for block in blocks(text):
                 if block.kind == "text" and functions:
                     block.content = _take_statuses(block.content, errors)
                     block.content = _take_returns(block.content, returned)
+                    block.content = _take_threads(block.content, threads)
                 if block.content and not _is_example(block):
                     described.append(block)
         lines = self._top(page.name, page.names())
@@ -149,6 +151,9 @@ class Writer:
             lines += _member_lines(declaration, inline)
         if functions:
             lines += self._returns(functions, returned, inline)
+            lines += [".Sh THREADS"] + (inline.lines(" ".join(threads)) or [
+                "Any number of threads may call this at once, as long as none writes what",
+                "another reads or writes; the rules are in", ".Xr sdpa 3 ."])
         lines += self._examples(page)
         if functions and functions[0].returns == "sdpa_status":
             lines += self._errors(errors, inline)
@@ -169,9 +174,7 @@ class Writer:
         else:
             lines += [".Dv SDPA_OK ,", "which is 0, or one of the statuses under",
                       ".Sx ERRORS ;", ".Xr sdpa_status_string 3", "has a text for each."]
-        return lines + [".Sh THREADS",
-                        "Any number of threads may call this at once, under the rules of",
-                        ".Xr sdpa 3 ."]
+        return lines
 
     def _examples(self, page):
         names = "|".join(page.names())
@@ -282,6 +285,13 @@ def _take_returns(text, returned):
         returned.append(match.group(0).strip())
         return ""
     return re.sub(r"(?:^|(?<=\. ))Returns .*?\.(?= |$)", take, text).strip()
+
+
+def _take_threads(text, threads):
+    def take(match):
+        threads.append(_capital(match.group(1)))
+        return ""
+    return re.sub(r"(?:^|(?<=\. ))Threads: (.*?\.)(?= |$)", take, text).strip()
 
 
 def _synopsis(declaration):
