@@ -17,6 +17,7 @@ sdpa_constants.3. What a page says comes from the header alone. In the comment o
     As other().                   alone, makes the function part of the other one's page
 """
 
+import argparse
 import re
 import sys
 from pathlib import Path
@@ -340,17 +341,30 @@ def _history(page):
     return lines
 
 
-def main():
-    header, names, folder = sys.argv[1:]
-    out = Path(folder)
+def write_pages(header, names, out):
+    files = list(Writer(read_header(header), read_names(names)).files())
     out.mkdir(parents=True, exist_ok=True)
     for old in out.glob("*.3"):
         old.unlink()
-    for name, content in Writer(read_header(header), read_names(names)).files():
+    for name, content in files:
         if isinstance(content, str):
             (out / name).symlink_to(content)
         else:
             (out / name).write_text("\n".join(content) + "\n", encoding="ascii")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Writes the manual pages of section 3.")
+    parser.add_argument("header", help="include/sdpa/sdpa.h")
+    parser.add_argument("names", help="docs/man/names.txt")
+    parser.add_argument("folder", type=Path, help="where the pages go; its old pages are removed")
+    arguments = parser.parse_args()
+    try:
+        write_pages(arguments.header, arguments.names, arguments.folder)
+    except OSError as error:
+        parser.error(str(error))
+    except HeaderError as error:
+        sys.exit(f"man_pages.py: {error}")
 
 
 if __name__ == "__main__":
