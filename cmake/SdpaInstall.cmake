@@ -49,7 +49,8 @@ endif()
 if(EXISTS "${PROJECT_SOURCE_DIR}/docs/examples")
   file(GLOB sdpa_documents CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/*.md")
   install(FILES ${sdpa_documents} DESTINATION "${sdpa_doc_dir}" COMPONENT dev)
-  install(FILES "${PROJECT_SOURCE_DIR}/docs/lesson/README.md" DESTINATION "${sdpa_doc_dir}/lesson" COMPONENT dev)
+  install(FILES "${PROJECT_SOURCE_DIR}/docs/lesson/README.md"
+    DESTINATION "${sdpa_doc_dir}/lesson" COMPONENT dev)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs/pictures" "${PROJECT_SOURCE_DIR}/docs/examples"
     DESTINATION "${sdpa_doc_dir}" COMPONENT dev
     FILES_MATCHING PATTERN "*.svg" PATTERN "*.md" PATTERN "*.c" PATTERN "*.cpp" PATTERN "*.f90" PATTERN "*.py"
@@ -72,8 +73,8 @@ if((SDPA_SHARED_TOOLS OR NOT SDPA_BUILD_STATIC)
   set(sdpa_tool_rpath "$ORIGIN/${sdpa_tool_rpath}")
 endif()
 
-# sdpa_install_tool(<target> <name>): a program and its manual page. Before it is installed, too, it looks for the
-# library from where it lies, so that its bytes do not depend on the build's folder.
+# sdpa_install_tool(<target> <name>): a program and its manual page. Also before it is installed it looks for
+# the library from where it lies, so that its bytes do not depend on the build's folder.
 function(sdpa_install_tool target name)
   set_target_properties(${target} PROPERTIES
     INSTALL_RPATH "${sdpa_tool_rpath}" BUILD_RPATH_USE_ORIGIN ON)

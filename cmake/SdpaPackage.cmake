@@ -4,7 +4,8 @@
 # Debian has other packages called sdpa and libsdpa-dev, of a solver of semidefinite programs, at version 7.3.
 # The epoch puts libsdpa-dev above that one, which otherwise were its upgrade; sdpam is the only package that
 # asks for the solver's by that name. No file is in both sdpa and these packages.
-if(NOT EXISTS "${PROJECT_SOURCE_DIR}/docs/man/names.txt" OR NOT EXISTS "${PROJECT_SOURCE_DIR}/tests/abi/symbols.txt")
+if(NOT EXISTS "${PROJECT_SOURCE_DIR}/docs/man/names.txt"
+   OR NOT EXISTS "${PROJECT_SOURCE_DIR}/tests/abi/symbols.txt")
   return() # a copy of what the library is built from, without documents or tests
 endif()
 find_program(SDPA_GZIP gzip DOC "gzip: compresses manual pages, changelogs and archives")
@@ -86,7 +87,7 @@ set(CPACK_DEBIAN_PACKAGE_SOURCE libsdpa)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/debian/triggers" CONTENT "activate-noawait ldconfig\n")
 
-# The symbols with the version that each came with, so that a program depends on no newer library than it needs.
+# The symbols with the version that each came with: a program depends on no newer library than it needs.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tests/abi/symbols.txt)
 file(STRINGS tests/abi/symbols.txt sdpa_symbols)
 set(sdpa_nodes "")
@@ -103,8 +104,9 @@ list(REMOVE_DUPLICATES sdpa_nodes)
 list(SORT sdpa_nodes)
 list(JOIN sdpa_nodes "\n" sdpa_nodes)
 list(JOIN sdpa_symbol_lines "\n" sdpa_symbol_lines)
-file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/debian/symbols" CONTENT "libsdpa.so.${PROJECT_VERSION_MAJOR} \
-${sdpa_soname_package} #MINVER#\n* Build-Depends-Package: libsdpa-dev\n${sdpa_nodes}\n${sdpa_symbol_lines}\n" @ONLY)
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/debian/symbols" @ONLY
+  CONTENT "libsdpa.so.${PROJECT_VERSION_MAJOR} ${sdpa_soname_package} #MINVER#
+* Build-Depends-Package: libsdpa-dev\n${sdpa_nodes}\n${sdpa_symbol_lines}\n")
 
 # Debian's name of what the compiler makes code for, by GNU's, under which Debian's compilers keep libraries;
 # package_config.cmake refuses to make Debian packages where it is not known.

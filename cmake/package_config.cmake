@@ -4,12 +4,12 @@ if(NOT DEFINED ENV{SOURCE_DATE_EPOCH})
   set(ENV{SOURCE_DATE_EPOCH} "${CPACK_SDPA_EPOCH}")
 endif()
 
-# Each Debian package has a summary of its own, the first line of its component's description. What the libraries
-# depend on is looked up for their architecture, not for this machine's.
+# Each Debian package has a summary of its own, the first line of its component's description. What the
+# libraries depend on is looked up for their architecture, not for this machine's.
 if(CPACK_GENERATOR STREQUAL "DEB")
   if(CPACK_DEBIAN_PACKAGE_ARCHITECTURE STREQUAL "unknown")
-    message(FATAL_ERROR "Debian's name of the architecture is not known, for the compiler names none of Debian's: "
-      "configure with -DCPACK_DEBIAN_PACKAGE_ARCHITECTURE=...")
+    message(FATAL_ERROR "Debian's name of the architecture is not known, for the compiler names none of "
+      "Debian's: configure with -DCPACK_DEBIAN_PACKAGE_ARCHITECTURE=...")
   endif()
   set(ENV{DEB_HOST_ARCH} "${CPACK_DEBIAN_PACKAGE_ARCHITECTURE}")
   set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")

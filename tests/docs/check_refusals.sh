@@ -22,7 +22,8 @@ refuses() {
 for script in man_pages reference_header reference_page; do
   run "$python" -B "$SDPA_SOURCE/docs/reference/$script.py" --help
   says "usage: $script.py"
-  for arguments in "" "a b c d" "--no-such-option" "$SDPA_WORK/none $SDPA_WORK/none $SDPA_WORK/none"; do
+  none=$SDPA_WORK/none
+  for arguments in "" "a b c d" "--no-such-option" "$none $none $none"; do
     status=0
     # shellcheck disable=SC2086 # words
     "$python" -B "$SDPA_SOURCE/docs/reference/$script.py" $arguments >"$log" 2>&1 || status=$?

@@ -44,9 +44,12 @@ for component in runtime dev tools; do
   cat "$SDPA_WORK/$component.txt" >>"$SDPA_WORK/parts"
 done
 # Below share/ Debian's package sdpa, a solver, has folders of that name.
-if grep -E '^\./share/(doc/)?sdpa/' "$SDPA_WORK/parts" >&2; then fail "a folder of somebody else's name"; fi
+if grep -E '^\./share/(doc/)?sdpa/' "$SDPA_WORK/parts" >&2; then
+  fail "a folder of somebody else's name"
+fi
 if grep -E '\.(h|cmake|pc|a|so|[13])$' "$SDPA_WORK/runtime.txt" >&2; then fail "component runtime holds files for builds"; fi
-if grep -vE '^\./(bin/sdpa-|share/man/man1/sdpa-|share/libsdpa/shapes/|share/doc/libsdpa/COPYRIGHT$)' "$SDPA_WORK/tools.txt" >&2; then
+of_tools='bin/sdpa-|share/man/man1/sdpa-|share/libsdpa/shapes/|share/doc/libsdpa/COPYRIGHT$'
+if grep -vE "^\./($of_tools)" "$SDPA_WORK/tools.txt" >&2; then
   fail "component tools holds more than programs, their pages, data and notices"
 fi
 # Each program comes with its manual page.
@@ -54,7 +57,8 @@ sed -n 's/^\.\/bin\/\(.*\)/.\/share\/man\/man1\/\1.1/p' "$SDPA_WORK/tools.txt" |
   grep -qx "$page" "$SDPA_WORK/tools.txt" || fail "$page is missing"
 done
 # What the pages refer to is there.
-find "$SDPA_STAGE/share/man/man1" -name '*.1' -exec sed -n 's/^\.\(It \)\{0,1\}Pa //p' {} + 2>/dev/null |
+find "$SDPA_STAGE/share/man/man1" -name '*.1' \
+  -exec sed -n 's/^\.\(It \)\{0,1\}Pa //p' {} + 2>/dev/null |
   while read -r name; do
     # shellcheck disable=SC2086 # a pattern
     ls "$SDPA_STAGE"/$name >/dev/null || fail "$name is not installed"

@@ -48,26 +48,29 @@ licence() {
 
 case $1 in
 copyright)
-  # COPYRIGHT says what the packages' files are under: LICENSE, word for word, and NumPy's licences for its numbers.
+  # COPYRIGHT says what the packages' files are under: LICENSE, word for word, and NumPy's licences
+  # for its numbers.
   sed '1,/^Copyright/d' "$SDPA_SOURCE/LICENSE" | sed '/./,$!d' >"$SDPA_WORK/own"
-  licence BSD-3-clause | sed '${/^$/d}' | diff "$SDPA_WORK/own" - >&2 || fail "COPYRIGHT has another licence than LICENSE"
-  grep '^Copyright' "$SDPA_SOURCE/LICENSE" | sed 's/.*(c) /Copyright: /' | grep -qxf - "$SDPA_SOURCE/COPYRIGHT" ||
+  licence BSD-3-clause | sed '${/^$/d}' | diff "$SDPA_WORK/own" - >&2 ||
+    fail "COPYRIGHT has another licence than LICENSE"
+  sed -n 's/^Copyright (c) /Copyright: /p' "$SDPA_SOURCE/LICENSE" >"$SDPA_WORK/holder"
+  grep -qxf "$SDPA_WORK/holder" "$SDPA_SOURCE/COPYRIGHT" ||
     fail "COPYRIGHT has another holder than LICENSE"
   for name in BSD-3-clause-NumPy Expat; do
     test "$(licence $name | wc -l)" -gt 10 || fail "COPYRIGHT has no text of $name"
   done
   # The files with notices of others are those that it names.
-  for file in numpy_random.c ziggurat_tables.h; do
-    grep -qE "^(Files:)? tests/support/$file\$" "$SDPA_SOURCE/COPYRIGHT" || fail "COPYRIGHT does not name $file"
-  done
-  grep -rlE 'Copyright (\(c\) )?[12]' "$SDPA_SOURCE/bench" "$SDPA_SOURCE/docs" "$SDPA_SOURCE/include" "$SDPA_SOURCE/src" \
-    "$SDPA_SOURCE/tests" --include='*.[ch]' | sort >"$SDPA_WORK/noted" || :
-  printf "$SDPA_SOURCE/tests/support/%s\n" numpy_random.c ziggurat_tables.h | diff - "$SDPA_WORK/noted" >&2 ||
+  sed -n 's/^\(Files:\)\{0,1\} \(tests\/.*\)/\2/p' "$SDPA_SOURCE/COPYRIGHT" |
+    LC_ALL=C sort >"$SDPA_WORK/listed"
+  cd "$SDPA_SOURCE" || exit 1
+  grep -rlE 'Copyright (\(c\) )?[12]' bench docs include src tests --include='*.[ch]' |
+    LC_ALL=C sort | diff "$SDPA_WORK/listed" - >&2 ||
     fail "other files have notices (>) than COPYRIGHT names (<)"
   needs_dpkg
   for package in $packages; do
     run dpkg-deb -x "$(deb "$package")" "$SDPA_WORK/$package"
-    cmp "$SDPA_SOURCE/COPYRIGHT" "$SDPA_WORK/$package/usr/share/doc/$package/copyright" || fail "the copyright of $package"
+    cmp "$SDPA_SOURCE/COPYRIGHT" "$SDPA_WORK/$package/usr/share/doc/$package/copyright" ||
+      fail "the copyright of $package"
   done
   ;;
 fields)
@@ -87,7 +90,8 @@ fields)
   test "$(field sdpa-tools Multi-Arch)" = no || fail "sdpa-tools cannot be installed for two architectures"
   field libsdpa0 Depends | grep -q 'libc6 (>= ' || fail "libsdpa0: $(field libsdpa0 Depends)"
   field sdpa-tools Depends | grep -q 'libc6 (>= ' || fail "sdpa-tools: $(field sdpa-tools Depends)"
-  field sdpa-tools Depends | grep -qF "libsdpa0 (>= $version)" || fail "sdpa-tools: $(field sdpa-tools Depends)"
+  field sdpa-tools Depends | grep -qF "libsdpa0 (>= $version)" ||
+    fail "sdpa-tools needs no libsdpa0"
   field libsdpa-dev Depends | grep -qF "libsdpa0 (= $version)" || fail "libsdpa-dev: $(field libsdpa-dev Depends)"
   field libsdpa-dev Conflicts | grep -qw sdpam || fail "libsdpa-dev can stand in for the solver's"
   run dpkg-deb -I "$(deb libsdpa0)" shlibs
@@ -97,11 +101,11 @@ fields)
   refused "contains no control component 'postinst'" dpkg-deb -I "$(deb libsdpa0)" postinst
   ;;
 symbols)
-  # A version for each symbol that the library exports, and what dpkg makes of them for a program that needs them.
+  # A version for each symbol that the library exports, by which dpkg knows what a program needs.
   needs_dpkg
   command -v dpkg-gensymbols >/dev/null || skip "there is no dpkg-gensymbols"
   dpkg-deb -I "$(deb libsdpa0)" symbols >"$SDPA_WORK/symbols" || fail "libsdpa0 has no symbols file"
-  grep -qx ' sdpa_merge@SDPA_0.2 1:0.2.0' "$SDPA_WORK/symbols" || fail "sdpa_merge is not of 1:0.2.0"
+  grep -qx ' sdpa_merge@SDPA_0.2 1:0.2.0' "$SDPA_WORK/symbols" || fail "the version of sdpa_merge"
   run dpkg-deb -x "$(deb libsdpa0)" "$SDPA_WORK/tree"
   cd "$SDPA_WORK" || exit 1
   # -c4: nothing missing, nothing new.
@@ -115,13 +119,15 @@ files)
     mkdir "$SDPA_WORK/$package"
     run dpkg-deb -x "$(deb "$package")" "$SDPA_WORK/$package"
     (cd "$SDPA_WORK/$package" && find . ! -type d | sort) >>"$SDPA_WORK/all"
-    (cd "$SDPA_WORK/$package/usr/share/doc" && find . ! -type d ! -path '*/html/*' | sort) >"$SDPA_WORK/doc"
+    cd "$SDPA_WORK/$package/usr/share/doc/$package" || exit 1
+    test "$(ls ..)" = "$package" || fail "$package has documents of $(ls ..)"
+    find . ! -type d ! -path './html/*' | sort >"$SDPA_WORK/doc"
     {
-      printf "./$package/%s\n" changelog.Debian.gz changelog.gz copyright
-      test $package != libsdpa-dev || (
-        cd "$SDPA_SOURCE/docs" && find ./*.md pictures examples lesson/README.md -type f ! -name CMakeLists.txt \
-          ! -path '*/__pycache__/*' | sed "s|^\./||; s|^|./$package/|"
-      )
+      printf './%s\n' changelog.Debian.gz changelog.gz copyright
+      cd "$SDPA_SOURCE/docs" || exit 1
+      test $package != libsdpa-dev ||
+        find ./*.md ./pictures ./examples ./lesson/README.md -type f \
+          ! -name CMakeLists.txt ! -name '*.pyc'
     } | sort | diff - "$SDPA_WORK/doc" >&2 || fail "the documents of $package"
     gzip -dc "$SDPA_WORK/$package/usr/share/doc/$package/changelog.gz" | cmp - "$SDPA_SOURCE/docs/changelog.md"
     if find "$SDPA_WORK/$package" -path '*/man/*' ! -type d ! -name '*.gz' | grep . >&2; then fail "not compressed"; fi
@@ -143,10 +149,12 @@ files)
     says NOW
   done
   for program in bench lesson; do
-    needed "$SDPA_WORK/sdpa-tools/usr/bin/sdpa-$program" | grep -qx 'libsdpa\.so\.0' || fail "sdpa-$program holds the library"
+    needed "$SDPA_WORK/sdpa-tools/usr/bin/sdpa-$program" | grep -qx 'libsdpa\.so\.0' ||
+      fail "sdpa-$program holds the library"
   done
   # What the pages of the programs refer to is in libsdpa-dev or beside them.
-  zcat "$SDPA_WORK"/sdpa-tools/usr/share/man/man1/*.gz | sed -n 's/^\.\(It \)\{0,1\}Pa //p' | sort -u >"$SDPA_WORK/named"
+  zcat "$SDPA_WORK"/sdpa-tools/usr/share/man/man1/*.gz | sed -n 's/^\.\(It \)\{0,1\}Pa //p' |
+    sort -u >"$SDPA_WORK/named"
   test "$(wc -l <"$SDPA_WORK/named")" = 4 || fail "the pages of the programs name other files"
   while read -r name; do
     # shellcheck disable=SC2086 # a pattern
@@ -182,61 +190,74 @@ archive)
   if grep -raF "$SDPA_BUILD" "$tree" | grep . >&2; then fail "the archive names $SDPA_BUILD"; fi
   ;;
 sources)
-  # In a checkout the archive holds what git names, as it stands there, and nothing that lies beside it; without
-  # git's folder everything but builds. Nothing is built: cpack needs the configured tree alone.
+  # In a checkout the archive holds what git names, as it stands there, and nothing that lies beside
+  # it; without git's folder everything but builds. cpack needs the configured tree alone.
   command -v git >/dev/null || skip "there is no git"
   test -e "$SDPA_SOURCE/.git" || skip "the sources are no checkout"
-  tracked() { git -c safe.directory="$SDPA_SOURCE" -c core.quotePath=false -C "$SDPA_SOURCE" ls-files "$@"; }
+  tracked() {
+    git -c safe.directory="$SDPA_SOURCE" -c core.quotePath=false -C "$SDPA_SOURCE" ls-files "$@"
+  }
   test -z "$(tracked --deleted)" || skip "files of the checkout are deleted"
   # listed ARCHIVE
-  listed() { tar -tzf "$1" | sed "s|^libsdpa-$SDPA_VERSION/||; /\/\$/d; /^\$/d" | LC_ALL=C sort; }
+  listed() {
+    tar -tzf "$1" | sed "s|^libsdpa-$SDPA_VERSION/||; /\/\$/d; /^\$/d" | LC_ALL=C sort
+  }
   tracked | LC_ALL=C sort >"$SDPA_WORK/tracked"
   test "$(wc -l <"$SDPA_WORK/tracked")" -gt 500 || fail "git names too few files"
-  listed "$(archive_of source)" | diff "$SDPA_WORK/tracked" - >&2 || fail "the archive (>) is not what git names (<)"
+  listed "$(archive_of source)" | diff "$SDPA_WORK/tracked" - >&2 ||
+    fail "the archive (>) is not what git names (<)"
   copy="$SDPA_WORK/a copy"
   mkdir -p "$copy" && tar -xzf "$(archive_of source)" -C "$copy" --strip-components=1
   git init -q "$copy"
   git -C "$copy" add -A
   mkdir "$copy/found" "$copy/docs/notes"
-  for extra in found/crash docs/notes/secret.txt mailbox; do echo "not published" >"$copy/$extra"; done
+  for extra in found/crash docs/notes/secret.txt mailbox; do
+    echo "not published" >"$copy/$extra"
+  done
   echo "changed, not committed" >>"$copy/docs/changelog.md"
-  git -C "$copy" ls-files | LC_ALL=C sort | diff "$SDPA_WORK/tracked" - >&2 || fail "the copy is not the checkout"
-  run "$SDPA_CMAKE" -S "$copy" -B "$copy/build/package" -G "$SDPA_GENERATOR" -DCMAKE_C_COMPILER="$SDPA_CC" \
-    -DSDPA_WITH_BLAS=OFF -DSDPA_BUILD_TESTS=OFF
+  git -C "$copy" -c core.quotePath=false ls-files | LC_ALL=C sort |
+    diff "$SDPA_WORK/tracked" - >&2 || fail "the copy is not the checkout"
+  run "$SDPA_CMAKE" -S "$copy" -B "$copy/build/package" -G "$SDPA_GENERATOR" \
+    -DCMAKE_C_COMPILER="$SDPA_CC" -DSDPA_WITH_BLAS=OFF -DSDPA_BUILD_TESTS=OFF
   run "$cpack" --config "$copy/build/package/CPackSourceConfig.cmake"
   archive=$copy/build/package/packages/libsdpa-$SDPA_VERSION.tar.gz
-  listed "$archive" | diff "$SDPA_WORK/tracked" - >&2 || fail "the archive (>) is not what git names (<)"
+  listed "$archive" | diff "$SDPA_WORK/tracked" - >&2 ||
+    fail "the archive (>) is not what git names (<)"
   run tar -xzOf "$archive" "libsdpa-$SDPA_VERSION/docs/changelog.md"
   says "changed, not committed"
   rm -rf "$copy/.git"
   run "$cpack" --config "$copy/build/package/CPackSourceConfig.cmake"
-  printf '%s\n' docs/notes/secret.txt mailbox | LC_ALL=C sort - "$SDPA_WORK/tracked" >"$SDPA_WORK/everything"
-  listed "$archive" | diff "$SDPA_WORK/everything" - >&2 || fail "without git the archive (>) is not the folder (<)"
+  printf '%s\n' docs/notes/secret.txt mailbox |
+    LC_ALL=C sort - "$SDPA_WORK/tracked" >"$SDPA_WORK/all"
+  listed "$archive" | diff "$SDPA_WORK/all" - >&2 ||
+    fail "without git the archive (>) is not the folder (<)"
   ;;
 architecture)
-  # The packages are for what the compiler makes code for, in their fields and their names, also in a cross build.
+  # The packages are for what the compiler makes code for, in their fields and names, also in a cross
+  # build.
   needs_dpkg
+  own=$(dpkg --print-architecture)
   for package in $packages; do
-    test "$(field "$package" Architecture)" = "$(dpkg --print-architecture)" || fail "$package is for $(field "$package" Architecture)"
+    test "$(field "$package" Architecture)" = "$own" || fail "$package is not for $own"
     case $(deb "$package") in
-    *"_$(field "$package" Architecture).deb") ;;
+    *"_$own.deb") ;;
     *) fail "the name of $(deb "$package")" ;;
     esac
   done
+  refused "Debian's name of the architecture is not known" "$cpack" -G DEB -B "$SDPA_WORK/none" \
+    --config "$SDPA_BUILD/CPackConfig.cmake" -D CPACK_DEBIAN_PACKAGE_ARCHITECTURE=unknown
   command -v dpkg-architecture >/dev/null || skip "there is no dpkg-architecture"
   for gnu in aarch64 i686 powerpc64le s390x; do
     command -v $gnu-linux-gnu-gcc >/dev/null || continue
     toolchain=$gnu
     test $gnu = i686 && toolchain=i386
     test $gnu = powerpc64le && toolchain=ppc64le
-    configure_library "$SDPA_SOURCE" "$SDPA_WORK/$gnu" -DCMAKE_C_COMPILER=$gnu-linux-gnu-gcc \
-      -DCMAKE_TOOLCHAIN_FILE="$SDPA_SOURCE/cmake/toolchain-$toolchain.cmake" -DSDPA_WITH_BLAS=OFF >"$log" 2>&1 || {
-      cat "$log" >&2
-      fail "no cross build for $gnu"
-    }
+    run configure_library "$SDPA_SOURCE" "$SDPA_WORK/$gnu" -DCMAKE_C_COMPILER=$gnu-linux-gnu-gcc \
+      -DCMAKE_TOOLCHAIN_FILE="$SDPA_SOURCE/cmake/toolchain-$toolchain.cmake" -DSDPA_WITH_BLAS=OFF
     debian=$(dpkg-architecture -t $gnu-linux-gnu -q DEB_TARGET_ARCH)
-    grep -qF "CPACK_DEBIAN_PACKAGE_ARCHITECTURE \"$debian\"" "$SDPA_WORK/$gnu/CPackConfig.cmake" || fail "not for $debian"
-    grep -qF "libsdpa0_$SDPA_VERSION-0upstream1_$debian.deb" "$SDPA_WORK/$gnu/CPackConfig.cmake" || fail "no name of $debian"
+    run cat "$SDPA_WORK/$gnu/CPackConfig.cmake"
+    says "CPACK_DEBIAN_PACKAGE_ARCHITECTURE \"$debian\""
+    says "libsdpa0_$SDPA_VERSION-0upstream1_$debian.deb"
   done
   ;;
 again)
