@@ -28,8 +28,8 @@ if(NOT SDPA_BUILD_SHARED AND NOT SDPA_BUILD_STATIC)
 endif()
 
 if(SDPA_SHARED_TOOLS AND (SDPA_BUILD_TESTS OR NOT SDPA_BUILD_SHARED))
-  message(FATAL_ERROR "SDPA_SHARED_TOOLS needs SDPA_BUILD_SHARED and no SDPA_BUILD_TESTS: the tests share code "
-    "with the programs, and need functions that the shared library does not export")
+  message(FATAL_ERROR "SDPA_SHARED_TOOLS needs SDPA_BUILD_SHARED and no SDPA_BUILD_TESTS: the tests share "
+    "code with the programs, and need functions that the shared library does not export")
 endif()
 
 # An optimised build unless the user of the top level says otherwise.

@@ -233,8 +233,8 @@ sources)
     fail "without git the archive (>) is not the folder (<)"
   ;;
 architecture)
-  # The packages are for what the compiler makes code for, in their fields and names, also in a cross
-  # build.
+  # The packages are for what the compiler makes code for, in their fields and names, in a cross
+  # build too.
   needs_dpkg
   own=$(dpkg --print-architecture)
   for package in $packages; do
