@@ -73,11 +73,11 @@ if((SDPA_SHARED_TOOLS OR NOT SDPA_BUILD_STATIC)
   set(sdpa_tool_rpath "$ORIGIN/${sdpa_tool_rpath}")
 endif()
 
-# sdpa_install_tool(<target> <name>): a program and its manual page. Also before it is installed it looks for
-# the library from where it lies, so that its bytes do not depend on the build's folder.
+# sdpa_install_tool(<target> <name>): a program and its manual page. Those of packages look for the library from
+# where they lie also before they are installed, so that their bytes do not depend on the build's folder.
 function(sdpa_install_tool target name)
   set_target_properties(${target} PROPERTIES
-    INSTALL_RPATH "${sdpa_tool_rpath}" BUILD_RPATH_USE_ORIGIN ON)
+    INSTALL_RPATH "${sdpa_tool_rpath}" BUILD_RPATH_USE_ORIGIN ${SDPA_SHARED_TOOLS})
   install(TARGETS ${target} RUNTIME COMPONENT tools)
   install(FILES "${PROJECT_SOURCE_DIR}/docs/man/${name}.1" DESTINATION "${sdpa_man1_dir}" COMPONENT tools)
 endfunction()
