@@ -7,6 +7,7 @@ option(SDPA_BUILD_TESTS "Build the tests (needs CMocka and MPFR)" ${PROJECT_IS_T
 option(SDPA_BUILD_CHECKS "Test, without CMocka, what a build installs: its packages, programs and examples" OFF)
 option(SDPA_BUILD_BENCH "Build sdpa-bench" ${PROJECT_IS_TOP_LEVEL})
 option(SDPA_BUILD_DOCS "Build the lesson and the examples of docs/" ${PROJECT_IS_TOP_LEVEL})
+option(SDPA_SHARED_TOOLS "sdpa-bench and sdpa-lesson use libsdpa.so also where there is libsdpa.a" OFF)
 option(SDPA_BUILD_MAN "Build the manual pages of the functions (needs Python 3.9)" ${PROJECT_IS_TOP_LEVEL})
 option(SDPA_WERROR "Treat warnings as errors (developers; never the default)" OFF)
 option(SDPA_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
@@ -24,6 +25,11 @@ endif()
 
 if(NOT SDPA_BUILD_SHARED AND NOT SDPA_BUILD_STATIC)
   message(FATAL_ERROR "SDPA_BUILD_SHARED and SDPA_BUILD_STATIC are both off: there is nothing to build")
+endif()
+
+if(SDPA_SHARED_TOOLS AND (SDPA_BUILD_TESTS OR NOT SDPA_BUILD_SHARED))
+  message(FATAL_ERROR "SDPA_SHARED_TOOLS needs SDPA_BUILD_SHARED and no SDPA_BUILD_TESTS: the tests share "
+    "code with the programs, and need functions that the shared library does not export")
 endif()
 
 # An optimised build unless the user of the top level says otherwise.

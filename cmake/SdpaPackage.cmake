@@ -4,8 +4,9 @@
 # Debian has other packages called sdpa and libsdpa-dev, of a solver of semidefinite programs, at version 7.3.
 # The epoch puts libsdpa-dev above that one, which otherwise were its upgrade; sdpam is the only package that
 # asks for the solver's by that name. No file is in both sdpa and these packages.
-if(NOT EXISTS "${PROJECT_SOURCE_DIR}/docs/man/names.txt")
-  return() # a copy of what the library is built from, without documents
+if(NOT EXISTS "${PROJECT_SOURCE_DIR}/docs/man/names.txt"
+   OR NOT EXISTS "${PROJECT_SOURCE_DIR}/tests/abi/symbols.txt")
+  return() # a copy of what the library is built from, without documents or tests
 endif()
 find_program(SDPA_GZIP gzip DOC "gzip: compresses manual pages, changelogs and archives")
 find_program(SDPA_TAR tar DOC "GNU tar: packs the archives")
@@ -59,12 +60,17 @@ set(CPACK_SDPA_AR "${CMAKE_AR}")
 set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/package_debian.cmake")
 set(CPACK_POST_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/package_archive.cmake")
 
-# Sources: all but what .gitignore names.
+# Sources: in a checkout what git knows, as it stands there, by package_config.cmake; else, in an unpacked
+# archive, all but what builds and editors make.
+find_program(SDPA_GIT git DOC "git: names the files of the source archive")
+mark_as_advanced(SDPA_GIT)
 string(REGEX REPLACE "([][+.*()^$?|\\])" "\\\\\\1" sdpa_source_regex "${PROJECT_SOURCE_DIR}")
 string(REGEX REPLACE "([][+.*()^$?|\\])" "\\\\\\1" sdpa_binary_regex "${PROJECT_BINARY_DIR}")
+set(CPACK_SDPA_GIT "${SDPA_GIT}")
+set(CPACK_SDPA_BINARY "${PROJECT_BINARY_DIR}")
 set(CPACK_SOURCE_GENERATOR TGZ)
 set(CPACK_SOURCE_PACKAGE_FILE_NAME "libsdpa-${PROJECT_VERSION}")
-set(CPACK_SOURCE_IGNORE_FILES "^${sdpa_source_regex}/(build/|\\.git(/|$)|CMakeUserPresets\\.json$)"
+set(CPACK_SOURCE_IGNORE_FILES "^${sdpa_source_regex}/(build/|found/|\\.git(/|$)|CMakeUserPresets\\.json$)"
   "^${sdpa_binary_regex}/" "\\.swp$" "/__pycache__/")
 
 # Debian. CPack writes a postinst and a postrm of its own that run ldconfig, unless it is given some: a trigger
@@ -81,24 +87,53 @@ set(CPACK_DEBIAN_PACKAGE_SOURCE libsdpa)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/debian/triggers" CONTENT "activate-noawait ldconfig\n")
 
+# The symbols with the version that each came with: a program depends on no newer library than it needs.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tests/abi/symbols.txt)
+file(STRINGS tests/abi/symbols.txt sdpa_symbols)
+set(sdpa_nodes "")
+set(sdpa_symbol_lines "")
+foreach(symbol IN LISTS sdpa_symbols)
+  if(NOT symbol MATCHES "^(sdpa_[a-z0-9_]+)@@(SDPA_([0-9]+\\.[0-9]+))$")
+    message(FATAL_ERROR "tests/abi/symbols.txt: no symbol and node in \"${symbol}\"")
+  endif()
+  set(since "${CPACK_DEBIAN_PACKAGE_EPOCH}:${CMAKE_MATCH_3}.0")
+  list(APPEND sdpa_nodes " ${CMAKE_MATCH_2}@${CMAKE_MATCH_2} ${since}")
+  list(APPEND sdpa_symbol_lines " ${CMAKE_MATCH_1}@${CMAKE_MATCH_2} ${since}")
+endforeach()
+list(REMOVE_DUPLICATES sdpa_nodes)
+list(SORT sdpa_nodes)
+list(JOIN sdpa_nodes "\n" sdpa_nodes)
+list(JOIN sdpa_symbol_lines "\n" sdpa_symbol_lines)
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/debian/symbols" @ONLY
+  CONTENT "libsdpa.so.${PROJECT_VERSION_MAJOR} ${sdpa_soname_package} #MINVER#
+* Build-Depends-Package: libsdpa-dev\n${sdpa_nodes}\n${sdpa_symbol_lines}\n")
+
+# Debian's name of what the compiler makes code for, by GNU's, under which Debian's compilers keep libraries;
+# package_config.cmake refuses to make Debian packages where it is not known.
+set(sdpa_debian_archs
+  aarch64-linux-gnu arm64 arm-linux-gnueabi armel arm-linux-gnueabihf armhf i386-linux-gnu i386
+  loongarch64-linux-gnu loong64 mips64el-linux-gnuabi64 mips64el powerpc64le-linux-gnu ppc64el
+  riscv64-linux-gnu riscv64 s390x-linux-gnu s390x x86_64-linux-gnu amd64 x86_64-linux-gnux32 x32)
+if(NOT CPACK_DEBIAN_PACKAGE_ARCHITECTURE)
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE unknown)
+  list(FIND sdpa_debian_archs "${CMAKE_LIBRARY_ARCHITECTURE}" sdpa_at)
+  if(CMAKE_LIBRARY_ARCHITECTURE AND NOT sdpa_at EQUAL -1)
+    math(EXPR sdpa_at "${sdpa_at} + 1")
+    list(GET sdpa_debian_archs ${sdpa_at} CPACK_DEBIAN_PACKAGE_ARCHITECTURE)
+  endif()
+endif()
+
 # sdpa_debian_package(<component> <package> <section> <summary> <text>...): also where its file goes.
 function(sdpa_debian_package component package section)
   string(TOUPPER ${component} key)
   set(CPACK_DEBIAN_${key}_PACKAGE_NAME ${package} PARENT_SCOPE)
   set(CPACK_DEBIAN_${key}_PACKAGE_SECTION ${section} PARENT_SCOPE)
   set(CPACK_DEBIAN_${key}_FILE_NAME
-    "${package}_${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}_${sdpa_debian_arch}.deb" PARENT_SCOPE)
+    "${package}_${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}_${CPACK_DEBIAN_PACKAGE_ARCHITECTURE}.deb"
+    PARENT_SCOPE)
   list(JOIN ARGN "\n" text)
   set(CPACK_COMPONENT_${key}_DESCRIPTION "${text}" PARENT_SCOPE)
 endfunction()
-find_program(SDPA_DPKG dpkg DOC "dpkg: names the architecture of Debian packages")
-mark_as_advanced(SDPA_DPKG)
-set(sdpa_debian_arch unknown)
-if(SDPA_DPKG)
-  execute_process(COMMAND "${SDPA_DPKG}" --print-architecture OUTPUT_VARIABLE sdpa_debian_arch
-    OUTPUT_STRIP_TRAILING_WHITESPACE)
-endif()
-
 sdpa_debian_package(runtime ${sdpa_soname_package} libs
   "scaled dot-product attention on CPUs"
   "libsdpa computes softmax(Q K^T scale + bias) V and its gradients on strided"
@@ -111,8 +146,9 @@ sdpa_debian_package(dev libsdpa-dev libdevel
   "libsdpa computes softmax(Q K^T scale + bias) V and its gradients on strided"
   "buffers of the caller, exactly and in little memory." ""
   "This package holds the header, the static library, files for CMake and"
-  "pkg-config and the manual pages. It has nothing to do with the solver of"
-  "semidefinite programs whose development files Debian has under this name.")
+  "pkg-config, the manual pages, documents and examples. It has nothing to do"
+  "with the solver of semidefinite programs whose development files Debian has"
+  "under this name.")
 sdpa_debian_package(tools sdpa-tools science
   "scaled dot-product attention on CPUs (programs)"
   "libsdpa computes softmax(Q K^T scale + bias) V and its gradients on strided"
@@ -123,10 +159,15 @@ sdpa_debian_package(tools sdpa-tools science
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}/src") # no package has that library yet
+if(SDPA_SHARED_TOOLS OR NOT SDPA_BUILD_STATIC)
+  set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${sdpa_soname_package} (>= ${sdpa_debian_version})")
+endif()
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA
-  "${PROJECT_BINARY_DIR}/debian/triggers;${PROJECT_BINARY_DIR}/debian/none/postinst;\
+  "${PROJECT_BINARY_DIR}/debian/triggers;${PROJECT_BINARY_DIR}/debian/symbols;\
+${PROJECT_BINARY_DIR}/debian/none/postinst;\
 ${PROJECT_BINARY_DIR}/debian/none/postrm")
 if(CMAKE_LIBRARY_ARCHITECTURE AND CMAKE_INSTALL_LIBDIR MATCHES "/${CMAKE_LIBRARY_ARCHITECTURE}$")
   foreach(key RUNTIME DEV)
@@ -148,6 +189,6 @@ elseif(SDPA_WITH_BLAS)
 endif()
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${sdpa_debian_dev_depends}")
 set(CPACK_DEBIAN_DEV_PACKAGE_CONFLICTS sdpam)
-set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS gnuplot)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "gnuplot, libsdpa-dev (= ${sdpa_debian_version})")
 
 include(CPack)

@@ -8,12 +8,15 @@
 #   sdpa_cross_loader        the C library's loader on such a machine
 #
 # The libraries lie where Debian's multiarch puts them, which CMake finds by the compiler's own name for
-# the architecture, so no root path is set. ${sdpa_cross}-g++, if installed, compiles the C++ test.
+# the architecture, so no root path is set. ${sdpa_cross}-g++ and -gfortran, if installed, compile what is in
+# C++ and Fortran.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_C_COMPILER ${sdpa_cross}-gcc)
 find_program(SDPA_CROSS_CXX ${sdpa_cross}-g++)
-mark_as_advanced(SDPA_CROSS_CXX)
+find_program(SDPA_CROSS_FORTRAN ${sdpa_cross}-gfortran)
+mark_as_advanced(SDPA_CROSS_CXX SDPA_CROSS_FORTRAN)
 set(CMAKE_CXX_COMPILER ${SDPA_CROSS_CXX}) # not found: there is none, and not this machine's own
+set(CMAKE_Fortran_COMPILER ${SDPA_CROSS_FORTRAN})
 
 # The C library of the architecture's own libc6 where that is installed, which the libraries that tests
 # need depend on, and the cross compiler's otherwise: never the loader of one with the library of the other.

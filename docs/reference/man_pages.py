@@ -12,10 +12,12 @@ sdpa_constants.3. What a page says comes from the header alone. In the comment o
     Statuses: those of ...; SDPA_ERROR_X (when); SDPA_ERROR_Y.
                                   goes to ERRORS; without `when`, what the enum of statuses says
     Since 0.2.                    at the end, goes to HISTORY
+    Threads: ...                  a sentence, is what THREADS says; else that any number may call
     verbatim text with a call     goes to EXAMPLES of every page whose function it calls
     As other().                   alone, makes the function part of the other one's page
 """
 
+import argparse
 import re
 import sys
 from pathlib import Path
@@ -131,12 +133,13 @@ class Writer:
         inline = self._inline(page.names())
         common = self.header.sections[page.entry.section]
         functions = [d for d in page.declarations if d.kind == "function"]
-        described, returned, errors = [], [], []
+        described, returned, errors, threads = [], [], [], []
         for text in ([common] if functions and common else []) + [page.text]:
             for block in blocks(text):
                 if block.kind == "text" and functions:
                     block.content = _take_statuses(block.content, errors)
                     block.content = _take_returns(block.content, returned)
+                    block.content = _take_threads(block.content, threads)
                 if block.content and not _is_example(block):
                     described.append(block)
         lines = self._top(page.name, page.names())
@@ -149,6 +152,9 @@ class Writer:
             lines += _member_lines(declaration, inline)
         if functions:
             lines += self._returns(functions, returned, inline)
+            lines += [".Sh THREADS"] + (inline.lines(" ".join(threads)) or [
+                "Any number of threads may call this at once, as long as none writes what",
+                "another reads or writes; the rules are in", ".Xr sdpa 3 ."])
         lines += self._examples(page)
         if functions and functions[0].returns == "sdpa_status":
             lines += self._errors(errors, inline)
@@ -169,9 +175,7 @@ class Writer:
         else:
             lines += [".Dv SDPA_OK ,", "which is 0, or one of the statuses under",
                       ".Sx ERRORS ;", ".Xr sdpa_status_string 3", "has a text for each."]
-        return lines + [".Sh THREADS",
-                        "Any number of threads may call this at once, under the rules of",
-                        ".Xr sdpa 3 ."]
+        return lines
 
     def _examples(self, page):
         names = "|".join(page.names())
@@ -284,6 +288,13 @@ def _take_returns(text, returned):
     return re.sub(r"(?:^|(?<=\. ))Returns .*?\.(?= |$)", take, text).strip()
 
 
+def _take_threads(text, threads):
+    def take(match):
+        threads.append(_capital(match.group(1)))
+        return ""
+    return re.sub(r"(?:^|(?<=\. ))Threads: (.*?\.)(?= |$)", take, text).strip()
+
+
 def _synopsis(declaration):
     if declaration.kind == "function":
         parameters = declaration.parameters or ["void"]
@@ -330,17 +341,30 @@ def _history(page):
     return lines
 
 
-def main():
-    header, names, folder = sys.argv[1:]
-    out = Path(folder)
+def write_pages(header, names, out):
+    files = list(Writer(read_header(header), read_names(names)).files())
     out.mkdir(parents=True, exist_ok=True)
     for old in out.glob("*.3"):
         old.unlink()
-    for name, content in Writer(read_header(header), read_names(names)).files():
+    for name, content in files:
         if isinstance(content, str):
             (out / name).symlink_to(content)
         else:
             (out / name).write_text("\n".join(content) + "\n", encoding="ascii")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Writes the manual pages of section 3.")
+    parser.add_argument("header", help="include/sdpa/sdpa.h")
+    parser.add_argument("names", help="docs/man/names.txt")
+    parser.add_argument("folder", type=Path, help="where the pages go; its old pages are removed")
+    arguments = parser.parse_args()
+    try:
+        write_pages(arguments.header, arguments.names, arguments.folder)
+    except OSError as error:
+        parser.error(str(error))
+    except HeaderError as error:
+        sys.exit(f"man_pages.py: {error}")
 
 
 if __name__ == "__main__":

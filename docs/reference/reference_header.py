@@ -9,10 +9,11 @@ Prints the header with its plain comments turned into Doxygen's. The introductio
 comment of the entry.
 """
 
+import argparse
 import re
 import sys
 
-from header_text import blocks, read_header
+from header_text import HeaderError, blocks, read_header
 
 # What a word may mean, in the order in which it is tried.
 WORDS = re.compile(
@@ -137,5 +138,17 @@ def reference(header):
     return lines
 
 
+def main():
+    parser = argparse.ArgumentParser(description="Prints the public header for Doxygen.")
+    parser.add_argument("header", help="include/sdpa/sdpa.h")
+    arguments = parser.parse_args()
+    try:
+        print("\n".join(reference(read_header(arguments.header))))
+    except OSError as error:
+        parser.error(str(error))
+    except HeaderError as error:
+        sys.exit(f"reference_header.py: {error}")
+
+
 if __name__ == "__main__":
-    print("\n".join(reference(read_header(sys.argv[1]))))
+    main()

@@ -10,8 +10,8 @@ to the example's page, one to the header to its manual; a link to another file o
 plain text, since the reference does not hold the file.
 """
 
+import argparse
 import re
-import sys
 from pathlib import Path
 
 FENCE = re.compile(r"^(```|~~~)")
@@ -83,6 +83,19 @@ def page_lines(top, page):
             yield _links(top, page, re.sub(r"\*\*(`[^`]+`)\*\*", r"<b>\1</b>", line))
 
 
+def main():
+    parser = argparse.ArgumentParser(description="Prints a page of docs/ for Doxygen.")
+    parser.add_argument("source", type=Path, help="the source tree")
+    parser.add_argument("page", type=Path, help="a page in it")
+    arguments = parser.parse_args()
+    source, page = arguments.source.resolve(), arguments.page.resolve()
+    if not page.is_relative_to(source):
+        parser.error(f"{page} is not in {source}")
+    try:
+        print("\n".join(page_lines(source, page.relative_to(source))))
+    except OSError as error:
+        parser.error(str(error))
+
+
 if __name__ == "__main__":
-    source = Path(sys.argv[1]).resolve()
-    print("\n".join(page_lines(source, Path(sys.argv[2]).resolve().relative_to(source))))
+    main()

@@ -41,7 +41,7 @@
  *   after SDPA_ERROR_MEMORY neither.
  * - Every function may be called from any number of threads at once. The library has no state that
  *   a caller can change. What a call reads must not be written meanwhile, and each thread needs
- *   outputs and a workspace of its own.
+ *   outputs and a workspace of its own. sdpa_plan_destroy() counts as writing the plan.
  * - The library keeps no pointer of yours after a call, but for a plan, which keeps
  *   options.parallel_for, alloc, release and their contexts.
  * - Sizes and strides are int64_t and count elements, not bytes. A pointer to an empty tensor may
@@ -208,14 +208,15 @@
  * Tasks leave the registers released. A ceiling below SDPA_ISA_AMX, in the options or by
  * SDPA_MAX_ISA, keeps the library from asking.
  *
- * ENVIRONMENT. Two variables are read once, at the first call, and never in a set-user-ID program:
+ * ENVIRONMENT. Three variables are read once, at the first call, never in a set-user-ID program:
  *
- *   SDPA_NUM_THREADS   what 0 in options.threads means, a number from 1; else the first number of
- *                      OMP_NUM_THREADS counts, else the CPUs that the process may use
+ *   SDPA_NUM_THREADS   what 0 in options.threads means, a number from 1
+ *   OMP_NUM_THREADS    the same by the first number of its list, where SDPA_NUM_THREADS has none;
+ *                      where neither has one, the CPUs that the process may use count
  *   SDPA_MAX_ISA       a ceiling of the instruction set beside options.isa, whichever is lower:
  *                      generic, avx2, avx512, amx, neon
  *
- * sdpa_build_info() says which of them are set but not understood.
+ * sdpa_build_info() says which of those of the library's own name are set but not understood.
  *
  * NOT PROMISED. An output or gradient that overlaps an input or another output, or itself by its
  * strides, is undefined behaviour, as is a buffer shorter than the sizes and strides reach. Calling
@@ -527,7 +528,7 @@ SDPA_API sdpa_status sdpa_attention(const sdpa_problem *problem, const sdpa_opti
 /* One head, contiguous row-major, no mask, scale 1 / sqrt(d_k): query [n_q][d_k], key
  * [n_k][d_k], value [n_k][d_v], output [n_q][d_v]; weights [n_q][n_k], or NULL if they are not
  * wanted. SDPA_ERROR_NULL (query, key, value or output, unless empty); SDPA_ERROR_SHAPE (a
- * negative size); SDPA_ERROR_ALIGNMENT; SDPA_ERROR_OVERFLOW; SDPA_ERROR_MEMORY. */
+ * negative size); SDPA_ERROR_ALIGNMENT (a matrix); SDPA_ERROR_OVERFLOW; SDPA_ERROR_MEMORY. */
 SDPA_API sdpa_status sdpa_attention_f32(int64_t n_q, int64_t n_k, int64_t d_k, int64_t d_v,
                                         const float *query, const float *key, const float *value,
                                         float *output, float *weights);
@@ -560,7 +561,8 @@ typedef struct sdpa_plan sdpa_plan;
 SDPA_API sdpa_status sdpa_plan_create(const sdpa_problem *problem, const sdpa_options *options,
                                       sdpa_plan **plan);
 
-/* Frees the plan, with its allocator. NULL is fine. No thread may be executing it. */
+/* Frees the plan, with its allocator. NULL is fine. Threads: a plan is destroyed once, by one
+ * thread, while no other uses it. */
 SDPA_API void sdpa_plan_destroy(sdpa_plan *plan);
 
 /* What sdpa_execute() needs as workspace: *bytes (may be 0) at a multiple of *alignment, a power
@@ -640,8 +642,8 @@ SDPA_API sdpa_status sdpa_args_check(const sdpa_plan *plan, const sdpa_args *arg
  * threads and parallel_for count. output and part_output must not overlap, nor lse and part_lse.
  * Allocates nothing. Statuses: those of sdpa_plan_create() about the problem and options;
  * SDPA_ERROR_VALUE (SDPA_LSE is not declared, or SDPA_NO_OUTPUT is); SDPA_ERROR_UNSUPPORTED (an
- * output in 16 bits); SDPA_ERROR_NULL (a tensor that is not empty); SDPA_ERROR_ALIGNMENT;
- * SDPA_ERROR_CALLBACK. Since 0.2. */
+ * output in 16 bits); SDPA_ERROR_NULL (a tensor that is not empty); SDPA_ERROR_ALIGNMENT (a
+ * tensor); SDPA_ERROR_CALLBACK. Since 0.2. */
 SDPA_API sdpa_status sdpa_merge(const sdpa_problem *problem, const sdpa_options *options,
                                 void *output, void *lse, const void *part_output,
                                 const void *part_lse);

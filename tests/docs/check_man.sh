@@ -68,6 +68,16 @@ sections)
       "$page" ||
       fail "$(basename "$page") has an empty section"
   done
+  # No page promises threads what the header does not, or names an argument that its functions lack.
+  page=$pages/sdpa_plan_destroy.3
+  if grep -q 'Any number of threads' "$page"; then fail "any thread may free a plan again"; fi
+  grep -q 'A plan is destroyed once' "$page" || fail "sdpa_plan_destroy.3 says nothing of threads"
+  for page in $(own_pages); do
+    grep -q '^\.Fo' "$page" && ! grep -q '^\.Fa .*workspace' "$page" || continue
+    if sed -n '/^\.Sh ERRORS/,/^\.Sh SEE/p' "$page" | grep workspace >&2; then
+      fail "$(basename "$page") has no workspace"
+    fi
+  done
   # What a page refers to is there.
   # shellcheck disable=SC2046 # names without blanks, one argument each
   cat $(own_pages) "$programs"/*.1 | grep -oE 'Xr sdpa[a-z0-9_\-]* [13]' | tr -d '\\' | sort -u |

@@ -18,6 +18,19 @@ refuses() {
   esac
 }
 
+# Wrong arguments are told, and end in 2.
+for script in man_pages reference_header reference_page; do
+  run "$python" -B "$SDPA_SOURCE/docs/reference/$script.py" --help
+  says "usage: $script.py"
+  none=$SDPA_WORK/none
+  for arguments in "" "a b c d" "--no-such-option" "$none $none $none"; do
+    status=0
+    # shellcheck disable=SC2086 # words
+    "$python" -B "$SDPA_SOURCE/docs/reference/$script.py" $arguments >"$log" 2>&1 || status=$?
+    test $status = 2 || fail "$script.py $arguments: exit status $status"
+    never_says Traceback
+  done
+done
 run make_pages "$header" "$names"
 refuses "sdpa_plan_describes has no page" \
   's/sdpa_plan_describe() and/sdpa_plan_describes() and/' "$header"

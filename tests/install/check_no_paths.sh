@@ -49,17 +49,28 @@ for component in runtime dev tools; do
   (cd "$SDPA_WORK/$component" && find . ! -type d) >"$SDPA_WORK/$component.txt"
   cat "$SDPA_WORK/$component.txt" >>"$SDPA_WORK/parts"
 done
+# Below share/ Debian's package sdpa, a solver, has folders of that name.
+if grep -E '^\./share/(doc/)?sdpa/' "$SDPA_WORK/parts" >&2; then
+  fail "a folder of somebody else's name"
+fi
 if grep -E '\.(h|cmake|pc|a|so|[13])$' "$SDPA_WORK/runtime.txt" >&2; then
   fail "component runtime holds files for builds"
 fi
-if grep -vE '^\./(bin/sdpa-|share/man/man1/sdpa-|share/sdpa/shapes/)' \
-  "$SDPA_WORK/tools.txt" >&2; then
-  fail "component tools holds more than programs, their pages and their data"
+of_tools='bin/sdpa-|share/man/man1/sdpa-|share/libsdpa/shapes/|share/doc/libsdpa/COPYRIGHT$'
+if grep -vE "^\./($of_tools)" "$SDPA_WORK/tools.txt" >&2; then
+  fail "component tools holds more than programs, their pages, data and notices"
 fi
 # Each program comes with its manual page.
 sed -n 's/^\.\/bin\/\(.*\)/.\/share\/man\/man1\/\1.1/p' "$SDPA_WORK/tools.txt" |
   while read -r page; do
     grep -qx "$page" "$SDPA_WORK/tools.txt" || fail "$page is missing"
+  done
+# What the pages refer to is there.
+find "$SDPA_STAGE/share/man/man1" -name '*.1' \
+  -exec sed -n 's/^\.\(It \)\{0,1\}Pa //p' {} + 2>/dev/null |
+  while read -r name; do
+    # shellcheck disable=SC2086 # a pattern
+    ls "$SDPA_STAGE"/$name >/dev/null || fail "$name is not installed"
   done
 (cd "$SDPA_STAGE" && find . ! -type d) | sort >"$SDPA_WORK/whole"
 sort "$SDPA_WORK/parts" | diff - "$SDPA_WORK/whole" >&2 ||

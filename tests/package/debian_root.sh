@@ -1,21 +1,25 @@
-# The case debian of check_packages.sh, which sources this: a new Debian 12 by debootstrap, the packages
-# installed there by apt, consumers built against them, and all taken away again.
+# The case debian of check_packages.sh, which sources this: a new Debian, of this machine's version,
+# by debootstrap, the packages installed there by apt, consumers built against them, and all taken
+# away again.
 #   SDPA_DEBIAN_MIRROR   where debootstrap gets Debian from, if not deb.debian.org
 needs_dpkg
 mirror=${SDPA_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 root=$SDPA_WORK/root
 cache=$SDPA_BUILD/debian-cache
 wanted=gcc,libc6-dev,cmake,make,pkg-config,man-db
+suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release | tr -d '"')
+grep -qx 'ID=debian' /etc/os-release && test -n "$suite" || skip "this is no Debian of a name"
 test "$(id -u)" = 0 || skip "only root may chroot"
 PATH=$PATH:/usr/sbin:/sbin
 command -v debootstrap >/dev/null || skip "there is no debootstrap"
 mkdir -p "$cache"
-debootstrap --print-debs --variant=minbase bookworm "$root" "$mirror" >"$log" 2>&1 || {
+debootstrap --print-debs --variant=minbase "$suite" "$root" "$mirror" >"$log" 2>&1 || {
   cat "$log"
   skip "debootstrap gets nothing from $mirror"
 }
 rm -rf "$root"
-run debootstrap --variant=minbase --include="$wanted" --cache-dir="$cache" bookworm "$root" "$mirror"
+run debootstrap --variant=minbase --include="$wanted" --cache-dir="$cache" \
+  "$suite" "$root" "$mirror"
 trap 'rm -rf --one-file-system "$root"' EXIT
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 mkdir -p "$root/packages" "$root/srv/consumers"
@@ -38,6 +42,8 @@ for kind in shared static; do
     cmake --build /srv/consumers/$kind; /srv/consumers/$kind/consumer"
   says "$SDPA_VERSION ok"
 done
+inside 'pkg-config --cflags --libs sdpa'
+test "$(tr -d ' ' <"$log")" = -lsdpa || fail "pkg-config says $(cat "$log")"
 inside 'cd /srv/consumers; cc consumer/consumer.c $(pkg-config --cflags --libs sdpa) -o shared_pc; ./shared_pc'
 says "$SDPA_VERSION ok"
 inside 'cd /srv/consumers; mkdir archive; cp /usr/lib/*/libsdpa.a archive/

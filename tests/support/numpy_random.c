@@ -5,7 +5,13 @@
  * Sources of the algorithms: O'Neill, PCG: A Family of Simple Fast Space-Efficient Statistically
  * Good Algorithms for Random Number Generation (2014), and her note on seed_seq_fe (2015), on which
  * SeedSequence rests; Marsaglia and Tsang (2000) for the ziggurat; Lemire, Fast Random Integer
- * Generation in an Interval (2019). The constants and the order of draws are NumPy's.
+ * Generation in an Interval (2019). The constants and the order of draws are NumPy's:
+ *
+ * - of the tail, Copyright (c) 2005-2017, NumPy Developers (BSD-3-Clause), as in ziggurat_tables.h;
+ * - of SeedSequence, Copyright (c) 2015 Melissa E. O'Neill, Copyright (c) 2019 NumPy Developers (MIT);
+ * - of PCG64, Copyright 2014 Melissa O'Neill (MIT).
+ *
+ * COPYRIGHT, at the top of the tree, has the licences.
  */
 #include "numpy_random.h"
 

@@ -15,6 +15,10 @@
  * errors in the last places, which no libm gives again bit for bit: the numbers themselves define
  * the stream. Their source is the constants of NumPy's random/src/distributions, the same in 1.24
  * and 2.0; written in hexadecimal they are exact.
+ *
+ * These numbers are Copyright (c) 2005-2017, NumPy Developers (BSD-3-Clause), and by way of NumPy of
+ * Julia: Copyright (c) 2009-2019: Jeff Bezanson, Stefan Karpinski, Viral B. Shah, and other
+ * contributors (MIT). COPYRIGHT, at the top of the tree, has both licences.
  */
 #ifndef ZIGGURAT_TABLES_H
 #define ZIGGURAT_TABLES_H
