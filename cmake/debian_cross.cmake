@@ -1,5 +1,6 @@
 # What the toolchain files have in common: a cross build for Linux on a Debian machine of another
-# architecture, whose programs run in qemu's user emulation. Nothing is run while configuring.
+# architecture, whose programs run in QEMU's user emulation: version 10, docs/porting.md says why and from
+# where. Nothing is run while configuring.
 #
 # Before including it, set
 #   CMAKE_SYSTEM_PROCESSOR   the processor, as uname -m names it there

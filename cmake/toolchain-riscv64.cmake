@@ -1,7 +1,7 @@
 # 64-bit RISC-V Linux: kernels in plain C. Debian 12 has the compiler and not the architecture, so the
 # libraries come from a Debian 13 in a folder, which SDPA_RISCV64_SYSROOT names:
 #
-#   apt-get install gcc-riscv64-linux-gnu qemu-user debootstrap
+#   apt-get install gcc-riscv64-linux-gnu debootstrap
 #   debootstrap --foreign --arch=riscv64 --variant=minbase \
 #     --include=libc6-dev,libcmocka-dev,libmpfr-dev,libopenblas-pthread-dev trixie "$SDPA_RISCV64_SYSROOT"
 #   for file in "$SDPA_RISCV64_SYSROOT"/var/cache/apt/archives/*.deb; do

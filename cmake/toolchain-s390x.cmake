@@ -1,7 +1,8 @@
 # IBM Z Linux: big-endian, kernels in plain C.
 #
 #   dpkg --add-architecture s390x && apt-get update
-#   apt-get install gcc-s390x-linux-gnu qemu-user libopenblas-dev:s390x libcmocka-dev:s390x libmpfr-dev:s390x
+#   apt-get install gcc-s390x-linux-gnu libopenblas-dev:s390x libcmocka-dev:s390x \
+#     libmpfr-dev:s390x libgomp1:s390x
 set(CMAKE_SYSTEM_PROCESSOR s390x)
 set(sdpa_cross s390x-linux-gnu)
 set(sdpa_cross_emulator qemu-s390x)
