@@ -16,9 +16,10 @@ set(sdpa_reference_input "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR
 list(JOIN sdpa_reference_input "\" \"" sdpa_reference_input)
 set(sdpa_reference_input "\"${sdpa_reference_input}\"")
 
-set(sdpa_reference_python "${SDPA_PYTHON3} -B ${PROJECT_SOURCE_DIR}/docs/reference")
-set(sdpa_reference_filters "\"*.h=${sdpa_reference_python}/reference_header.py\" \
-\"*.md=${sdpa_reference_python}/reference_page.py ${PROJECT_SOURCE_DIR}\"")
+# Doxygen gives them to a shell, which must not take a folder's name apart.
+set(sdpa_reference_python "'${SDPA_PYTHON3}' -B '${PROJECT_SOURCE_DIR}/docs/reference")
+set(sdpa_reference_filters "\"*.h=${sdpa_reference_python}/reference_header.py'\" \
+\"*.md=${sdpa_reference_python}/reference_page.py' '${PROJECT_SOURCE_DIR}'\"")
 
 # Each program of docs/examples/ is an example of the functions that it calls.
 file(GLOB examples CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/docs/examples"
