@@ -26,9 +26,10 @@ install(FILES "${PROJECT_SOURCE_DIR}/include/sdpa/sdpa.h"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sdpa" COMPONENT dev)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE"
   DESTINATION "${sdpa_doc_dir}" COMPONENT runtime)
-# The programs hold numbers of others, whose notices go with them.
-install(FILES "${PROJECT_SOURCE_DIR}/COPYRIGHT"
-  DESTINATION "${sdpa_doc_dir}" COMPONENT tools)
+if(SDPA_BUILD_BENCH OR SDPA_BUILD_DOCS)
+  # The programs hold numbers of others, whose notices go with them.
+  install(FILES "${PROJECT_SOURCE_DIR}/COPYRIGHT" DESTINATION "${sdpa_doc_dir}" COMPONENT tools)
+endif()
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/sdpaConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/sdpaConfig.cmake" INSTALL_DESTINATION "${sdpa_cmake_dir}"

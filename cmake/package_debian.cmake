@@ -55,6 +55,7 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   file(GLOB_RECURSE texts "${doc}/*")
   file(CHMOD ${texts} PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
 endforeach()
+
 # The libraries lie where the system looks for them.
 file(GLOB programs "${CPACK_TEMPORARY_DIRECTORY}/tools/usr/bin/*")
 foreach(program IN LISTS programs)
@@ -62,10 +63,12 @@ foreach(program IN LISTS programs)
 endforeach()
 
 # Plain folders, which pkg-config knows for the system's and leaves away.
-file(GLOB_RECURSE pkg_config "${CPACK_TEMPORARY_DIRECTORY}/dev/usr/*/sdpa.pc")
-file(READ "${pkg_config}" text)
-string(REGEX REPLACE "^prefix=[^\n]*" "prefix=/usr" text "${text}")
-file(WRITE "${pkg_config}" "${text}")
+file(GLOB_RECURSE pkg_configs "${CPACK_TEMPORARY_DIRECTORY}/dev/usr/*/sdpa.pc")
+foreach(pkg_config IN LISTS pkg_configs)
+  file(READ "${pkg_config}" text)
+  string(REGEX REPLACE "^prefix=[^\n]*" "prefix=/usr" text "${text}")
+  file(WRITE "${pkg_config}" "${text}")
+endforeach()
 
 # Folders as the installed ones, whatever the umask is.
 file(GLOB_RECURSE folders LIST_DIRECTORIES true "${CPACK_TEMPORARY_DIRECTORY}/*")

@@ -117,7 +117,7 @@ configure_library() {
 # copy_source FOLDER: what the library is built from, without tests and documents.
 copy_source() {
   mkdir -p "$1"
-  for item in CMakeLists.txt COPYRIGHT LICENSE cmake include src; do
+  for item in CMakeLists.txt LICENSE cmake include src; do
     cp -R "$SDPA_SOURCE/$item" "$1/"
   done
 }
