@@ -3,7 +3,7 @@
 #
 #   apt-get install gcc-riscv64-linux-gnu debootstrap
 #   debootstrap --foreign --arch=riscv64 --variant=minbase \
-#     --include=libc6-dev,libcmocka-dev,libmpfr-dev,libopenblas-pthread-dev trixie "$SDPA_RISCV64_SYSROOT"
+#     --include=libc6-dev,libcmocka-dev,libmpfr-dev,libopenblas-pthread-dev,libgomp1 trixie "$SDPA_RISCV64_SYSROOT"
 #   for file in "$SDPA_RISCV64_SYSROOT"/var/cache/apt/archives/*.deb; do
 #     dpkg -x "$file" "$SDPA_RISCV64_SYSROOT"
 #   done

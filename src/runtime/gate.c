@@ -14,8 +14,9 @@
 #include "runtime/compiler.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
-static int64_t inside, forks; /* under the mutex */
+static pthread_cond_t empty = PTHREAD_COND_INITIALIZER; /* for forks: nobody is inside */
+static pthread_cond_t turn = PTHREAD_COND_INITIALIZER;  /* for the others: they may enter */
+static int64_t inside, forks;                           /* under the mutex */
 
 /* The handlers may be registered more than once, see handle_forks(): the first one to run before a
  * fork and the last one after it do the work. */
@@ -26,10 +27,10 @@ static _Atomic int anybody_forks;
 static _Atomic int handled; /* some thread has registered the handlers, as often as need be */
 
 /* Under the mutex; the calls of this library are no cancellation points. */
-static void wait_for_change(void) {
+static void wait_for(pthread_cond_t *change) {
   int state;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-  pthread_cond_wait(&change, &mutex);
+  pthread_cond_wait(change, &mutex);
   pthread_setcancelstate(state, &state);
 }
 
@@ -44,7 +45,7 @@ static void before_fork(void) {
   }
   pthread_mutex_lock(&mutex);
   forks++;
-  while (inside > 0) wait_for_change();
+  while (inside > 0) wait_for(&empty);
   depth = 1;
   atomic_store(&forker, pthread_self());
   atomic_store(&anybody_forks, 1);
@@ -54,7 +55,7 @@ static void after_fork_in_parent(void) {
   if (--depth > 0) return;
   atomic_store(&anybody_forks, 0);
   forks--;
-  pthread_cond_broadcast(&change);
+  pthread_cond_broadcast(&turn);
   pthread_mutex_unlock(&mutex);
 }
 
@@ -63,7 +64,7 @@ static void after_fork_in_child(void) {
   if (--depth > 0) return;
   atomic_store(&anybody_forks, 0);
   mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-  change = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+  empty = turn = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
   inside = forks = 0;
 }
 
@@ -90,7 +91,7 @@ SDPAI_CONSTRUCTOR static void handle_forks_early(void) {
 int sdpai_gate_enter(int alone) {
   if (!handle_forks() && !alone) return 0;
   pthread_mutex_lock(&mutex);
-  while (forks > 0 || (alone && inside > 0)) wait_for_change();
+  while (forks > 0 || (alone && inside > 0)) wait_for(&turn);
   inside++;
   pthread_mutex_unlock(&mutex);
   return 1;
@@ -99,6 +100,11 @@ int sdpai_gate_enter(int alone) {
 void sdpai_gate_leave(int entered) {
   if (!entered) return;
   pthread_mutex_lock(&mutex);
-  if (--inside == 0) pthread_cond_broadcast(&change);
+  if (--inside == 0) {
+    if (forks > 0)
+      pthread_cond_broadcast(&empty);
+    else
+      pthread_cond_signal(&turn); /* of those who enter alone one can */
+  }
   pthread_mutex_unlock(&mutex);
 }
