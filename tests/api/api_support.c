@@ -272,3 +272,8 @@ void api_assert_says(const char *text, const char *field, const char *value) {
   }
   fail_msg("\"%s\" does not say \"%s\"", text, words);
 }
+
+int api_is_aligned(const void *address, size_t bytes) {
+  const size_t alignment = bytes < _Alignof(double) ? bytes : _Alignof(double);
+  return (uintptr_t)address % alignment == 0;
+}

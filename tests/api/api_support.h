@@ -93,6 +93,10 @@ int64_t *api_key_lens(const struct api_call *call);
 int64_t *api_query_lens(const struct api_call *call);
 int64_t *api_offsets(const struct api_call *call);
 
+/* Whether the address may be that of an element of so many bytes, as C aligns their type: 32-bit x86
+ * aligns those of 8 bytes to 4. */
+int api_is_aligned(const void *address, size_t bytes);
+
 /* Asserts |actual - expected| <= 4 * u * 16 * magnitude, u being the unit roundoff of the compute
  * type of `type`: semantics rule 18 for chains of at most 8 additions and scores of at most 8. In
  * 16 bits plus one step, since both may have been rounded to them. NaN equals NaN, and an infinity

@@ -194,7 +194,7 @@ static void test_misaligned(void **state) {
   back_init(&call, INPUTS);
   for (int i = 0; i < GRADS; i++) {
     sdpa_grads grads = call.grads;
-    set(&grads, i, (const char *)call.block[i] + 4);
+    set(&grads, i, (const char *)call.block[i] + 2);
     check_refused(&call, &grads, fields[i].field, NULL, SDPA_ERROR_ALIGNMENT);
   }
   api_call_free(&call.forward);

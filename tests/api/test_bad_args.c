@@ -141,6 +141,10 @@ static void test_misaligned(void **state) {
       init(&call, EVERYTHING);
       sdpa_args args = call.args;
       store(&args, pointer_cases[i].offset, load(&args, pointer_cases[i].offset) + shift);
+      if (api_is_aligned(load(&args, pointer_cases[i].offset), pointer_cases[i].element)) {
+        api_call_free(&call);
+        continue;
+      }
       check_refused(&call, &args, pointer_cases[i].field,
                     as_text(load(&args, pointer_cases[i].offset)), SDPA_ERROR_ALIGNMENT);
       api_call_free(&call);

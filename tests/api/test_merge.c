@@ -227,6 +227,7 @@ static void test_bad_pointers(void **state) {
     for (int shift = 1; shift < 8; shift++) {
       char *at[4] = {(char *)b.output, (char *)b.lse, (char *)b.part_output, (char *)b.part_lse};
       at[i] += shift;
+      if (api_is_aligned(at[i], sizeof(double))) continue;
       assert_int_equal(sdpa_merge(&p, NULL, at[0], at[1], at[2], at[3]), SDPA_ERROR_ALIGNMENT);
     }
   }
