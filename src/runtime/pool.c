@@ -9,7 +9,9 @@
  * Whoever goes to sleep first says so (`sleepers`, `caller_sleeps`) and then looks at `state` once
  * more; whoever changes `state` then looks for sleepers. All four are sequentially consistent
  * atomics, so one of the two sees the other, and the mutex closes the gap between looking and
- * sleeping. Fences and futexes would be no faster, and ThreadSanitizer does not follow them.
+ * sleeping. What is written before such a look is exchanged, not stored: in QEMU, on x86, an
+ * AArch64 program was seen to sleep for ever, as if its load had overtaken the store. Fences and
+ * futexes would be no faster, and ThreadSanitizer does not follow them.
  */
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "runtime/pool.h"
@@ -223,7 +225,7 @@ static int32_t grow(struct pool *pool, int32_t wanted) {
   const int handled = handle_fork();
   int32_t cpus = sdpai_cpu_count();
   pthread_mutex_lock(&pool->mutex);
-  atomic_store(&pool->process, getpid()); /* before it looks at closed: see stop_pool */
+  atomic_exchange(&pool->process, getpid()); /* before it looks at closed: see stop_pool */
   if (handled && !atomic_load(&closed)) {
     start_workers(pool, wanted);
     atomic_store(&pool->spins, pool->workers < cpus);
@@ -289,7 +291,7 @@ static void tidy_up(struct pool *pool) {
 static void open_job(struct pool *pool, int32_t helpers) {
   const int spreads = atomic_load_explicit(&pool->spins, memory_order_relaxed) != 0;
   if (spreads) sdpai_cpu_claims_start(&pool->claims);
-  atomic_store(&pool->state, (uint32_t)helpers * OPEN_ONE);
+  atomic_exchange(&pool->state, (uint32_t)helpers * OPEN_ONE);
   if (atomic_load(&pool->sleepers) == 0) return;
   pthread_mutex_lock(&pool->mutex);
   if (spreads) make_room(pool);
@@ -306,7 +308,7 @@ static void open_job(struct pool *pool, int32_t helpers) {
 static void await_workers(struct pool *pool) {
   if (spin(pool, job_is_over)) return;
   pthread_mutex_lock(&pool->mutex);
-  atomic_store(&pool->caller_sleeps, 1);
+  atomic_exchange(&pool->caller_sleeps, 1);
   while (!job_is_over(pool)) pthread_cond_wait(&pool->done, &pool->mutex);
   atomic_store(&pool->caller_sleeps, 0);
   pthread_mutex_unlock(&pool->mutex);
@@ -358,7 +360,7 @@ static void free_pools(struct pool *pool) {
  * whose fork ran no handlers. `closed` before `process` here, the other way round in grow(): either
  * grow() starts nobody, or its workers are joined. */
 SDPAI_DESTRUCTOR static void stop_pool(void) {
-  atomic_store(&closed, 1);
+  atomic_exchange(&closed, 1);
   struct pool *pool = atomic_load(&current_pool);
   if (pool && atomic_load(&pool->process) == getpid()) {
     pthread_mutex_lock(&pool->mutex);
