@@ -489,9 +489,10 @@ SDPA_API sdpa_status sdpa_options_init(sdpa_options *options, size_t size);
 
 /* ---- ARGS: WHERE THE DATA IS ------------------------------------------------------------- */
 
-/* Pointers to the elements (0, 0, 0, 0); the shapes are the problem's. Each must be aligned to
- * its element. "Compute type" is double for SDPA_F64 data, else float. Outputs are written
- * whole: also rows without an allowed key, padding rows, and masked positions. */
+/* Pointers to the elements (0, 0, 0, 0); the shapes are the problem's. Each must be aligned as
+ * C aligns the type of its element. "Compute type" is double for SDPA_F64 data, else float.
+ * Outputs are written whole: also rows without an allowed key, padding rows, and masked
+ * positions. */
 typedef struct sdpa_args {
   uint32_t size;                   /* see STRUCTS WITH A SIZE */
   uint32_t reserved0;              /* 0 */

@@ -10,10 +10,6 @@
 #include "problem/dtype.h"
 #include "runtime/fp_env.h"
 
-static int misaligned(const void *pointer, uint32_t element) {
-  return (uintptr_t)pointer % sdpai_element_alignment(element) != 0;
-}
-
 static sdpa_status merge(const struct sdpai_problem *p, const struct sdpai_options *options,
                          void *output, void *lse, const void *part_output, const void *part_lse) {
   if (!(p->features & SDPA_LSE) || (p->features & SDPA_NO_OUTPUT)) return SDPA_ERROR_VALUE;
@@ -22,8 +18,8 @@ static sdpa_status merge(const struct sdpai_problem *p, const struct sdpai_optio
   const int no_output = no_rows || p->value_dim == 0;
   if ((!no_rows && (!lse || !part_lse)) || (!no_output && (!output || !part_output)))
     return SDPA_ERROR_NULL;
-  if (misaligned(output, p->element) || misaligned(part_output, p->element) ||
-      misaligned(lse, p->element) || misaligned(part_lse, p->element))
+  if (!sdpai_is_aligned(output, p->element) || !sdpai_is_aligned(part_output, p->element) ||
+      !sdpai_is_aligned(lse, p->element) || !sdpai_is_aligned(part_lse, p->element))
     return SDPA_ERROR_ALIGNMENT;
   return sdpai_merge(p, options, output, lse, part_output, part_lse) ? SDPA_ERROR_CALLBACK
                                                                      : SDPA_OK;

@@ -23,7 +23,7 @@ static sdpa_status check_matrix(int64_t rows, int64_t cols, const void *data, in
   if (rows == 0 || cols == 0) return SDPA_OK;
   if (!data) return SDPA_ERROR_NULL;
   if (rows > 1 && ld < cols && (output || ld != 0)) return SDPA_ERROR_STRIDE;
-  if ((uintptr_t)data % sdpai_element_alignment(element) != 0) return SDPA_ERROR_ALIGNMENT;
+  if (!sdpai_is_aligned(data, element)) return SDPA_ERROR_ALIGNMENT;
   if (!sdpai_checked_mul(rows - 1, rows > 1 ? ld : 0, &bytes) ||
       !sdpai_checked_add(bytes, cols, &bytes) ||
       !sdpai_checked_mul(bytes, (int64_t)element, &bytes) || bytes > PTRDIFF_MAX)

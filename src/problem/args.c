@@ -108,11 +108,11 @@ static sdpa_status check_pointers(const struct sdpai_problem *p, uint32_t featur
                         writes_output(rule) && (features & SDPAI_IS_BACKWARD)
                             ? "the backward pass writes no output"
                             : "the problem does not declare it");
-    const size_t alignment = sdpai_element_alignment(p->bytes[rule->element]);
-    if ((uintptr_t)pointer & (alignment - 1))
+    const size_t bytes = p->bytes[rule->element];
+    if (!sdpai_is_aligned(pointer, bytes))
       return sdpai_fail(report, SDPA_ERROR_ALIGNMENT,
                         "%s%s is %p; expected its element's alignment, a multiple of %d bytes",
-                        name, rule->field, pointer, (int)alignment);
+                        name, rule->field, pointer, (int)sdpai_element_alignment(bytes));
   }
   return SDPA_OK;
 }

@@ -57,6 +57,9 @@ static inline int64_t sdpai_element(uint32_t type) {
 static inline size_t sdpai_element_alignment(size_t bytes) {
   return bytes < _Alignof(double) ? bytes : _Alignof(double);
 }
+static inline int sdpai_is_aligned(const void *pointer, size_t bytes) {
+  return ((uintptr_t)pointer & (sdpai_element_alignment(bytes) - 1)) == 0;
+}
 
 /* The address `elements` elements on in a tensor of `type`, NULL staying NULL: tensors without
  * elements may be NULL. */
