@@ -8,6 +8,7 @@
  */
 #include "api_support.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -151,9 +152,45 @@ static void test_row_without_scores(void **state) {
   }
 }
 
+/* Without key dimensions scores are 0, not absent: a sink that makes up the whole log-sum-exp leaves
+ * the row its keys, with weights of e^-sink. */
+static void check_no_key_dim(uint32_t engine) {
+  const double sink = 100, value[2] = {3, -4}, output = 0, lse = 100, grad_output = 2;
+  double grad_value[2] = {7, 7}, grad_sink = 7;
+  sdpa_problem p;
+  sdpa_options options;
+  if (!api_offers(engine)) return;
+  assert_int_equal(sdpa_problem_init(&p, sizeof p), SDPA_OK);
+  assert_int_equal(sdpa_options_init(&options, sizeof options), SDPA_OK);
+  options.engine = engine;
+  p.query_type = SDPA_F64;
+  p.features = SDPA_LSE | SDPA_SINKS;
+  p.batch = p.query_heads = p.kv_heads = p.query_len = p.value_dim = 1;
+  p.key_len = 2;
+  assert_int_equal(sdpa_problem_layout(&p, SDPA_LAYOUT_BHSD), SDPA_OK);
+  const sdpa_args args = {.size = sizeof args, .value = value, .sinks = &sink};
+  const sdpa_grads grads = {.size = sizeof grads,
+                            .output = &output,
+                            .lse = &lse,
+                            .grad_output = &grad_output,
+                            .grad_value = grad_value,
+                            .grad_sinks = &grad_sink};
+  api_backward(&p, &options, &args, &grads);
+  for (int j = 0; j < 2; j++)
+    assert_true(fabs(grad_value[j] - 2 * exp(-100)) <= 64 * DBL_EPSILON * 2 * exp(-100));
+  assert_true(grad_sink == 0); /* - weight of the sink * (output . grad_output) */
+}
+
+static void test_no_key_dim(void **state) {
+  (void)state;
+  for (uint32_t engine = SDPA_ENGINE_BLAS; engine <= SDPA_ENGINE_TILED; engine++)
+    check_no_key_dim(engine);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_tiled), cmocka_unit_test(test_blas),
                                      cmocka_unit_test(test_no_query_heads),
-                                     cmocka_unit_test(test_row_without_scores)};
+                                     cmocka_unit_test(test_row_without_scores),
+                                     cmocka_unit_test(test_no_key_dim)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
